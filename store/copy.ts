@@ -10,7 +10,7 @@ import { layout } from './layout.js';
 import { unlessLost } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { checkRecord, DIGESTS } from './records.js';
-import { differenceOf, MANIFEST, readRun } from './runs.js';
+import { ATTENTION, differenceOf, MANIFEST, readRun } from './runs.js';
 import type { Digest } from './store.js';
 
 export interface Copied {
@@ -26,12 +26,15 @@ export interface Copied {
  */
 export async function copyStore(from: ObjectStore, to: ObjectStore): Promise<Copied> {
   const copied: Copied = { runs: 0, files: 0, bytes: 0, present: 0 };
-  const runs = await inOrderOfStart(from);
-  for (const run of runs) await refuseOther(from, to, run);
+  const paths = new Map<string, string[]>();
+  for (const run of await inOrderOfStart(from)) {
+    // what a run needs now, only its own server knows
+    const all = (await from.listRunFiles(run, '')).filter((path) => path !== ATTENTION);
+    if (all.length > 0) paths.set(run, all);
+  }
+  for (const run of paths.keys()) await refuseOther(from, to, run);
   // listed before the artifacts, because an artifact is written before what names it
   const keys = await from.memoKeys();
-  const paths = new Map<string, string[]>();
-  for (const run of runs) paths.set(run, await from.listRunFiles(run, ''));
 
   const { blobs } = await listBlobs(from);
   await inParallel(blobs, async ({ name, bytes }) => {

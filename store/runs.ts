@@ -13,7 +13,7 @@ import {
   type RunMetrics,
   runMetricsSchema,
 } from '../core/schema/metrics.js';
-import { type RunResult, runResultSchema } from '../core/schema/run.js';
+import { type RunProgress, type RunResult, runProgressSchema, runResultSchema } from '../core/schema/run.js';
 import { differingKeys, digestJson, parseJson, renderedJson } from './canonicalJson.js';
 import { inParallel } from './inParallel.js';
 import { createRecord, listRecords, readRecord, writeRecord } from './records.js';
@@ -31,6 +31,8 @@ const CHAIN = 'chain.json';
 const REPORT = 'report.html';
 export const QUARANTINE = 'quarantine.json';
 export const ENVIRONMENT = 'environment';
+/** There while a run needs a person. It has no digest, because it comes and goes; nothing depends on it. */
+export const ATTENTION = 'attention.json';
 
 /** Other files in the folder of a run are ignored. */
 export function isRunRecord(path: string): boolean {
@@ -177,6 +179,18 @@ export async function readResult(store: Store, runId: string): Promise<{ result?
   const result = await readParsed(store, runId, RESULT, runResultSchema);
   const chain = await readParsed(store, runId, CHAIN, chainViewSchema);
   return { result, chain };
+}
+
+/** The progress of a run that needs a person, so that its reason is known without a server. Undefined: it goes on. */
+export const writeAttention = (store: Store, runId: string, progress: RunProgress | undefined): Promise<void> =>
+  progress === undefined
+    ? store.removeRunFile(runId, ATTENTION)
+    : store.writeRunFile(runId, ATTENTION, renderedJson(progress));
+
+/** Undefined if the run needs nobody, or the file cannot be used. */
+export async function readAttention(store: Store, runId: string): Promise<RunProgress | undefined> {
+  const bytes = await store.readRunFile(runId, ATTENTION);
+  return bytes && runProgressSchema.safeParse(parseJson(bytes)).data;
 }
 
 /** A record; undefined if there is none. @throws GauntletError CORRUPT_ARTIFACT naming the file */

@@ -11,7 +11,7 @@ import { kindOfRow, memoKey, memoRecordSchema, recordKey } from './memo.js';
 import type { ObjectStore } from './objectStore.js';
 import { checkRecord, DIGESTS, listRecords } from './records.js';
 import { digestsInBytes } from './references.js';
-import { isRunRecord, MANIFEST, readEvaluations, readMetrics, readResult, readRun } from './runs.js';
+import { ATTENTION, isRunRecord, MANIFEST, readEvaluations, readMetrics, readResult, readRun } from './runs.js';
 import type { Digest } from './store.js';
 
 export interface Finding {
@@ -55,6 +55,8 @@ class Verifier {
 
   async run(runId: string): Promise<void> {
     this.checked.runs++;
+    const files = await this.store.listRunFiles(runId, '').catch(() => []); // a fault is reported below
+    if (files.join() === ATTENTION) return; // the run failed before it was prepared
     const before = this.findings.length;
     await this.reporting(runId, () => this.records(runId));
     if (this.findings.length === before) await this.contents(runId);

@@ -15,6 +15,7 @@ import { beating, inTurn, watched } from '../activities/layers.js';
 import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/base/errors.js';
 import type { RunConfig } from '../core/schema/config.js';
+import type { RunProgress } from '../core/schema/run.js';
 import { DEPLOYMENT, TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/temporal/queues.js';
 import { SEARCH_ATTRIBUTES } from '../core/temporal/searchAttributes.js';
 import { dataConverter } from '../infra/payloadCodec.js';
@@ -26,6 +27,7 @@ import { resolveDevice } from '../ml/device/providers.js';
 import type { Device } from '../ml/engine/engine.js';
 import { storePlace } from '../store/openStore.js';
 import { isS3 } from '../store/s3Place.js';
+import { attentionSinks } from './attention.js';
 import { workflowBundle } from './bundle.js';
 import { type OpenDeps, openDeps } from './deps/deps.js';
 import { hangBound, secondsOf } from './environment.js';
@@ -55,6 +57,8 @@ export interface StartOptions {
   activityInterceptors?: ActivityInterceptorsFactory[];
   /** Prints a line for people, e.g. which sandbox is used; by default, the line goes to the log. */
   say?: (line: string) => void;
+  /** Called when a run begins to wait for a decision, or fails. After a crash, it may be called again. */
+  onAttention?: (progress: RunProgress) => void;
   /** ADDRESS:PORT at which this process serves metrics; only the first workers of a process can set it. */
   metrics?: string;
 }
@@ -147,9 +151,10 @@ async function workerOptions(
   role: WorkerRole,
   connection: NativeConnection,
   deps: Deps,
-  { namespace, buildId, workflows, activityInterceptors = [], graceSeconds, boundMs, log, onHang }: RoleOptions,
+  options: RoleOptions,
   tracing: Tracing | undefined,
 ): Promise<WorkerOptions[]> {
+  const { namespace, buildId, workflows, activityInterceptors = [], graceSeconds, boundMs, log, onHang } = options;
   const common = {
     connection,
     namespace,
@@ -165,7 +170,8 @@ async function workerOptions(
   if (role === 'orchestrator') {
     // After this time, workflow tasks of a killed worker move to another worker.
     const codePath = workflows ?? (await workflowBundle());
-    return [{ ...common, workflowBundle: { codePath }, stickyQueueScheduleToStartTimeout: '2s' }];
+    const sinks = attentionSinks(deps.store, log, options.onAttention);
+    return [{ ...common, workflowBundle: { codePath }, sinks, stickyQueueScheduleToStartTimeout: '2s' }];
   }
   const traced = tracing ? [tracing.activityInterceptor] : [];
   const turns = role === 'gpu' ? new ModelTurns() : undefined;

@@ -10,8 +10,6 @@ export interface DecisionHost {
   /** The accepted requests; a change may set another limit for the wait. */
   requests: Pick<RequestQueue, 'config'>;
   condition: Condition;
-  /** Called when a wait begins and when it ends. */
-  showWaiting(isWaiting: boolean): void;
 }
 
 /** Waits until the function returns true. With a limit, returns whether that happened within the limit. */
@@ -42,18 +40,16 @@ export class Decisions {
   /** Waits for a person; 'abort' if nobody decides in time. Failures wait one after the other. */
   async ask(failure: RunFailure): Promise<Decision> {
     const { settings } = this;
-    const { monitor, condition, showWaiting } = this.host;
+    const { monitor, condition } = this.host;
     if (settings === undefined || settings.onFailure === 'fail') return 'abort';
     while (this.failure !== undefined) await condition(() => this.failure === undefined);
     const { state } = monitor.progress;
     this.failure = failure;
     monitor.update({ state: 'waiting', failure });
-    showWaiting(true);
     try {
       await this.decided(settings.waitHours);
       return this.decision ?? 'abort';
     } finally {
-      showWaiting(false);
       // needed even if the wait is cancelled because another worker has meanwhile computed the shard
       this.failure = undefined;
       this.decision = undefined;

@@ -1,6 +1,13 @@
 // What a run shows while it is running: the `progress` query, search attributes, and details in the Web UI.
 import { defineSearchAttributeKey } from '@temporalio/common';
-import { defineQuery, setCurrentDetails, setHandler, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import {
+  defineQuery,
+  proxySinks,
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { RequestQueue } from '../core/run/control.js';
 import { progressDetails } from '../core/run/progressDetails.js';
 import type { RunProgress } from '../core/schema/run.js';
@@ -8,11 +15,15 @@ import { SEARCH_ATTRIBUTES, type SearchAttribute } from '../core/temporal/search
 import type { ProgressUpdate } from './runState.js';
 
 const progressQuery = defineQuery<RunProgress>('progress');
+/** A run tells its worker, outside of its history, that it waits for a decision or has failed. Undefined: no longer. */
+export type RunSinks = { attention: { tell(need: RunProgress | undefined): void } };
+const { attention } = proxySinks<RunSinks>();
 
 /** Holds the progress of a run and shows every change of it. */
 export class RunMonitor {
   /** Set if the server knows the search attributes; a write to an unknown one would fail the workflow task. */
   model: string | undefined;
+  private told: string | undefined; // what the worker was told last; undefined: nothing by this execution or worker
 
   /** @param requests the accepted requests; those that have no effect yet are shown */
   constructor(
@@ -30,6 +41,7 @@ export class RunMonitor {
   update(change: ProgressUpdate): void {
     this.progress = { ...this.progress, ...change };
     setCurrentDetails(progressDetails(this.shown));
+    this.tell();
     if (this.model === undefined) return;
     const { state, stage, phase, best, failure } = this.progress;
     upsertChanged({
@@ -40,6 +52,14 @@ export class RunMonitor {
       GauntletBestScore: best?.score,
       GauntletFailure: failure?.code,
     });
+  }
+
+  private tell(): void {
+    const { state } = this.progress;
+    const need = state === 'waiting' || state === 'failed' ? state : 'nothing';
+    if (need === this.told || workflowInfo().unsafe.isReplaying) return;
+    this.told = need;
+    attention.tell(need === 'nothing' ? undefined : this.progress);
   }
 }
 

@@ -1,5 +1,5 @@
 // How people control a run: updates with validators. decisions.ts waits for decisions about activities that failed.
-import { defineUpdate, metricMeter, setHandler, workflowInfo } from '@temporalio/workflow';
+import { defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Decision, Request, RequestQueue } from '../core/run/control.js';
 import type { Decisions } from './decisions.js';
 import type { RunMonitor } from './progress.js';
@@ -29,11 +29,4 @@ export function handleUpdates(monitor: RunMonitor, queue: RequestQueue, decision
   setHandler(defineUpdate<string, [Decision]>('decide'), (decision) => decisions.accept(decision), {
     validator: (decision) => decisions.validate(decision),
   });
-}
-
-/** Sets a gauge for alerts. That needs no activity, and a replay records nothing. */
-export function showWaiting(isWaiting: boolean): void {
-  const help = 'A run waits for a decision (0 or 1)';
-  const gauge = metricMeter.createGauge('gauntlet_run_waiting', 'int', undefined, help);
-  gauge.set(Number(isWaiting), { run: workflowInfo().workflowId });
 }

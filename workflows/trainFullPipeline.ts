@@ -11,7 +11,7 @@ import { type CallSettings, temporalCall } from './layers.js';
 import { ModelWorker } from './modelWorker.js';
 import { runPipeline } from './pipeline.js';
 import { RunMonitor } from './progress.js';
-import { handleUpdates, showWaiting } from './runControl.js';
+import { handleUpdates } from './runControl.js';
 import type { OpeningState, RunHost, RunState } from './runState.js';
 import { reissueStragglers } from './stragglers.js';
 
@@ -33,7 +33,7 @@ export async function trainFullPipeline(input?: unknown, snapshot?: RunSnapshot)
   const monitor = new RunMonitor(snapshot?.progress ?? { runId, state: 'preparing', step: 0, totalSteps: 0 }, requests);
   if (snapshot !== undefined) requests.configure(snapshot.state.config, snapshot.state.recordedRequests);
   if (snapshot?.state.stopped !== undefined) requests.close();
-  const decisions = new Decisions({ monitor, requests, condition, showWaiting });
+  const decisions = new Decisions({ monitor, requests, condition });
   handleUpdates(monitor, requests, decisions);
   const modelWorker = new ModelWorker(snapshot?.claim);
   const settings: CallSettings = {

@@ -11,10 +11,10 @@ import type { Store } from '../../store/store.js';
 import { jsonOption } from '../input/options.js';
 import { heldText, inWords } from '../run/executions.js';
 import { hasServer, type Session, type SessionFlags, withSession, withStore } from '../run/session.js';
-import { heldState, type RunStatus, STORED, statusOfRun } from '../run/status.js';
+import { heldState, needOf, type RunStatus, STORED, statusOfRun } from '../run/status.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { createOutput, tableText } from '../terminal/output.js';
-import { attentionOf, progressLine, warningLine, warningsIn } from '../terminal/progress.js';
+import { attentionOf, progressLine, reasonText, warningLine, warningsIn, wayAfter } from '../terminal/progress.js';
 import { resultTable } from '../terminal/results.js';
 
 export function addStatus(program: Command): void {
@@ -79,6 +79,7 @@ interface ListedRun {
   status: string;
   started?: string;
   finished?: boolean; // only set for a run that only the store knows
+  attention?: RunStatus['attention']; // only set for a run that waits or has failed
 }
 
 async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
@@ -90,15 +91,17 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
       later.started = started; // the list is latest first: this execution was continued or started again
       continue;
     }
+    const attention = await needOf(store, run.workflowId, run.status.name);
     const held = heldState(run);
     const status = held === undefined ? run.status.name : `RUNNING (${held})`;
-    runs.set(run.workflowId, { id: run.workflowId, status, started });
+    runs.set(run.workflowId, { id: run.workflowId, status, started, attention });
   }
   for (const id of await store.listRuns()) {
     if (runs.has(id)) continue;
     const finished = (await store.runFileUsedAt(id, RESULT)) !== undefined;
     const [started] = (await environmentsOf(store, id)).map(({ at }) => at).sort(); // file times change when a store is copied
-    runs.set(id, { id, status: STORED, started, finished });
+    const attention = finished ? undefined : await needOf(store, id, STORED);
+    runs.set(id, { id, status: STORED, started, finished, attention });
   }
   return [...runs.values()];
 }
@@ -106,10 +109,11 @@ async function listRuns(store: Store, client?: Client): Promise<ListedRun[]> {
 function runTable(runs: ListedRun[]): string {
   if (runs.length === 0) return `no runs yet: start one with ${commandLine('train --watch')}`;
   return tableText(
-    ['run', 'status', 'started'],
-    runs.map(({ id, status, started, finished }) => {
-      const end = finished === undefined ? '' : finished ? ', finished' : ', not finished';
-      return [id, `${inWords(status)}${end}`, started === undefined ? '–' : localTime(started)];
+    ['run', 'status', 'started', 'reason'],
+    runs.map(({ id, status, started, finished, attention }) => {
+      const end = finished === undefined ? '' : `, ${finished ? 'finished' : (attention?.state ?? 'not finished')}`;
+      const reason = attention?.failure ? reasonText(attention.failure).replace(/(?<=^.{60}).+/s, '…') : '–';
+      return [id, `${inWords(status)}${end}`, started === undefined ? '–' : localTime(started), reason];
     }),
   );
 }
@@ -124,16 +128,16 @@ function statusText({ warnings = [], ...status }: RunStatus): string {
   return [stateText(status), ...lines, ...stored].join('\n');
 }
 
-function stateText({ id, status, held = [], steps, progress, result, failure }: RunStatus): string {
-  const head = `${id}: ${inWords(status)}${steps === undefined ? '' : ` (steps done: ${steps})`}`;
-  const resume = `continue with: ${commandLine(`resume ${id} --watch`)}`;
+function stateText({ id, status, held = [], steps, progress, attention: need, result, failure }: RunStatus): string {
+  const state = steps === undefined ? '' : `${need ? `, ${need.state}` : ''} (steps done: ${steps})`;
+  const head = `${id}: ${inWords(status)}${state}`;
+  const code = need?.failure?.code ?? /\[(\w+)\]$/.exec(failure ?? '')?.[1];
+  const way = wayAfter('continue with', id, need?.state === 'waiting' ? undefined : code, ' --watch');
   if (result !== undefined) return `${head}\n${resultTable(result)}`;
-  if (failure !== undefined) {
-    const corrected = `start it with a corrected configuration: ${commandLine(`train ${id} …`)}`; // resume would fail again
-    return `${head}\n${failure}\n${failure.endsWith('[BAD_CONFIG]') ? corrected : resume}`;
-  }
-  if (steps !== undefined) return `${head}\n${resume}`;
-  const attention = progress && attentionOf(progress);
+  if (failure !== undefined) return `${head}\n${failure}\n${way}`;
+  if (steps !== undefined) return [head, ...(need?.failure ? [reasonText(need.failure)] : []), way].join('\n');
+  const shown = progress ?? need;
+  const attention = shown && attentionOf(shown);
   return [
     head,
     ...(progress ? [progressLine(progress)] : []),

@@ -3,7 +3,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { GauntletError } from '../../core/base/errors.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/temporal/queues.js';
-import { deviceOption, jsonOption, metricsOption, OF_RUN, sandboxOption } from '../input/options.js';
+import { withServing } from '../input/options.js';
 import { hasServer, openSession, type SessionFlags, serve, withStore } from '../run/session.js';
 import { commandLine } from '../terminal/commandLine.js';
 import { createOutput } from '../terminal/output.js';
@@ -22,12 +22,8 @@ export function addWorker(program: Command): void {
   const command = program
     .command('worker')
     .description('run workers for some task queues; Ctrl-C stops them')
-    .option('--role <roles>', `comma-separated: ${WORKER_ROLES.join(', ')}, or all`, parseRoles, parseRoles('all'))
-    .addOption(sandboxOption(OF_RUN))
-    .addOption(deviceOption(OF_RUN))
-    .addOption(metricsOption())
-    .addOption(jsonOption());
-  withStore(command).action(async (flags: SessionFlags & { role: WorkerRole[] }) => {
+    .option('--role <roles>', `comma-separated: ${WORKER_ROLES.join(', ')}, or all`, parseRoles, parseRoles('all'));
+  withStore(withServing(command)).action(async (flags: SessionFlags & { role: WorkerRole[] }) => {
     const output = createOutput(flags.json);
     const { role: roles, store } = flags;
     if (!hasServer(store)) {

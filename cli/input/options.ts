@@ -5,6 +5,7 @@ import { GauntletError } from '../../core/base/errors.js';
 import { PRESET_NAMES } from '../../core/config/presets.js';
 import { DEVICES, QUANTIZATIONS, type RunConfig, SANDBOXES } from '../../core/schema/config.js';
 import type { Device } from '../../ml/engine/engine.js';
+import { isUrl } from '../run/onWaiting.js';
 import { PROBLEM_SOURCE, type ReadingFlags, withReading } from './problemSource.js';
 
 export function integer(least = 0, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
@@ -54,9 +55,17 @@ export const deviceOption = (byDefault = 'cpu'): Option =>
     .choices(DEVICES)
     .env('GAUNTLET_DEVICE');
 
-export const metricsOption = (): Option =>
+const metricsOption = (): Option =>
   new Option('--metrics <address>', 'serve metrics for Prometheus at HOST:PORT; HOST defaults to 127.0.0.1').argParser(
     bindAddress,
+  );
+
+const onWaitingOption = (): Option =>
+  new Option('--on-waiting <hook>', 'URL or shell command to call when a run waits for a decision or fails').argParser(
+    (hook: string) => {
+      if (hook.trim() !== '' && (!isUrl(hook) || URL.canParse(hook))) return hook;
+      throw new InvalidArgumentError('It is neither a URL nor a command.');
+    },
   );
 
 /** HOST is an IP address, because the server of the metrics resolves no names. */
@@ -67,6 +76,15 @@ function bindAddress(text: string): string {
   if (isAddress && Number(port) > 0 && Number(port) < 65536) return `${host}:${Number(port)}`;
   throw new InvalidArgumentError('It is not PORT or HOST:PORT with an IP address, e.g. 9464 or 0.0.0.0:9464.');
 }
+
+/** The options of commands that run workers until Ctrl-C. */
+export const withServing = (command: Command): Command =>
+  command
+    .addOption(sandboxOption(OF_RUN))
+    .addOption(deviceOption(OF_RUN))
+    .addOption(metricsOption())
+    .addOption(onWaitingOption())
+    .addOption(jsonOption());
 
 const repeatable = (flags: string, description: string): Option =>
   new Option(flags, `${description}; repeatable`)

@@ -28,6 +28,7 @@ import { commandLine, useStore } from '../terminal/commandLine.js';
 import { onInterrupt } from '../terminal/interrupt.js';
 import type { Output } from '../terminal/output.js';
 import { describeExecution } from './executions.js';
+import { tellNeed } from './onWaiting.js';
 
 const GRPC_CANCELLED = 1;
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
@@ -44,6 +45,7 @@ export interface SessionFlags extends StoreFlags {
   sandbox?: SandboxKind;
   device?: Device;
   metrics?: string;
+  onWaiting?: string;
 }
 
 export interface Session {
@@ -154,6 +156,7 @@ export async function openSession(
         sandbox: options.sandbox,
         device: options.device,
         metrics: options.metrics,
+        ...(workers === 'here' && { onAttention: tellNeed(output, options.onWaiting) }), // a watched run tells it itself
         ...(process.env.GAUNTLET_BUILD_ID ? { buildId: process.env.GAUNTLET_BUILD_ID } : {}),
         log: createLogger(process.env.GAUNTLET_LOG ?? 'info', join(localFolder(options.store), 'worker.log')),
         say: (line) => output.note(line),
@@ -250,14 +253,13 @@ export const statusOf = async (client: Client, id: string): Promise<string | und
   (await describeExecution(client, id))?.status.name;
 
 /** Serves until Ctrl-C, or until the server or a worker ends. */
-export async function serve(session: Session, ready: () => void): Promise<void> {
+export async function serve(session: Session, ready: () => void | Promise<void>): Promise<void> {
   let release = (): void => undefined;
   const stopped = new Promise<void>((resolve) => {
     release = onInterrupt(resolve);
   });
   try {
-    ready();
-    await Promise.race([stopped, session.lost]);
+    await Promise.race([Promise.resolve(ready()).then(() => stopped), session.lost]);
   } finally {
     release();
     await session.close();

@@ -4,6 +4,7 @@ import { GauntletError } from '../../core/base/errors.js';
 import type { RecordedWarning } from '../../core/run/answerShares.js';
 import type { EnvironmentRecord } from '../../core/schema/environment.js';
 import { type RunProgress, type RunResult, runResultSchema } from '../../core/schema/run.js';
+import { readAttention } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
 import type { trainFullPipeline } from '../../workflows/trainFullPipeline.js';
 import { commandLine } from '../terminal/commandLine.js';
@@ -23,6 +24,7 @@ export interface RunStatus {
   environments?: EnvironmentRecord[]; // the environments in which the run has worked
   steps?: number; // only known for a run that only the store knows
   progress?: RunProgress; // only known while the run goes on and a worker answers
+  attention?: RunProgress; // what the store knows of a run that waits or has failed, if the progress is unknown
   warnings?: RecordedWarning[]; // recorded warnings, if the progress is unknown
   result?: RunResult;
   failure?: string;
@@ -32,6 +34,12 @@ export interface RunStatus {
 export function heldState({ status, searchAttributes }: WorkflowExecutionInfo): 'paused' | 'waiting' | undefined {
   const [state] = (searchAttributes.GauntletState ?? []) as string[];
   return status.name === 'RUNNING' && (state === 'paused' || state === 'waiting') ? state : undefined;
+}
+
+/** What the store knows of a run that waits or has failed. Undefined if the server knows that this is over. */
+export async function needOf(store: Store, id: string, status: string): Promise<RunProgress | undefined> {
+  const need = await readAttention(store, id);
+  return status === STORED || status === (need?.state === 'failed' ? 'FAILED' : 'RUNNING') ? need : undefined;
 }
 
 /** @param watch follows a running run first. @returns undefined if Ctrl-C ended the watch */
@@ -54,7 +62,7 @@ export async function statusOfRun(
       );
     }
     const { steps, result } = stored;
-    return { id, status: STORED, steps, result };
+    return { id, status: STORED, steps, result, attention: await needOf(store, id, STORED) };
   }
   checkIsRun(found, 'status');
   const { client } = session;
@@ -66,11 +74,12 @@ export async function statusOfRun(
     if ((await follow(session, handle, watch, commandLine(`status ${id} --watch`))) === undefined) return undefined;
     execution = (await describeExecution(client, id)) ?? found;
   }
-  return currentStatus(client, handle, execution);
+  return currentStatus(client, store, handle, execution);
 }
 
 async function currentStatus(
   client: Client,
+  store: Store,
   handle: TrainingHandle,
   execution: WorkflowExecutionDescription,
 ): Promise<RunStatus> {
@@ -80,7 +89,8 @@ async function currentStatus(
     const held = await heldActivities(client, execution);
     const served = status === 'RUNNING' && (await hasPollers(client)); // without a worker the query would time out
     const progress = served ? await queryProgress(handle) : undefined;
-    return { id, status, ...(held.length > 0 && { held }), progress };
+    const attention = progress === undefined ? await needOf(store, id, status) : undefined;
+    return { id, status, ...(held.length > 0 && { held }), progress, attention };
   }
   try {
     return { id, status, result: runResultSchema.parse(await handle.result()) };

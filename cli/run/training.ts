@@ -21,6 +21,7 @@ import { commandLine } from '../terminal/commandLine.js';
 import { EXIT } from '../terminal/exitCodes.js';
 import { onInterrupt } from '../terminal/interrupt.js';
 import { failureOf, isErrorCode, type Output } from '../terminal/output.js';
+import { wayAfter } from '../terminal/progress.js';
 import { resultTable } from '../terminal/results.js';
 import { notingActivities } from './activityNotes.js';
 import { asker, watchServer } from './outage.js';
@@ -128,14 +129,14 @@ export async function follow(
 /** Why a run has no result, and how to continue. Undefined if `error` says it already. */
 export function endedFrom(error: unknown, id: string): GauntletError | undefined {
   if (!(error instanceof WorkflowFailedError)) return undefined;
-  const way = `continue with: ${commandLine(`resume ${id} --watch`)}`;
+  const way = wayAfter('continue with', id, failureOf(error.cause).code, ' --watch');
   const ended = (how: string) => new GauntletError('RUN_FAILED', `run '${id}' ${how}; ${way}`, { cause: error });
   const { cause } = error;
   if (cause instanceof TerminatedFailure) return ended(`was terminated (${cause.message})`);
   if (cause instanceof CancelledFailure) return ended('was cancelled');
   if (cause instanceof TimeoutFailure) return ended('timed out');
   const { code, message } = failureOf(cause);
-  if (!isErrorCode(code) || code === 'BAD_CONFIG') return undefined; // resuming would fail again
+  if (!isErrorCode(code)) return undefined;
   return new GauntletError(code, `${message}; ${way}`, { cause: error });
 }
 

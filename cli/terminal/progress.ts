@@ -1,17 +1,31 @@
 // The progress of a run as one line, and an estimate of the time left.
 import { topicOf } from '../../core/run/answerShares.js';
-import type { RunProgress } from '../../core/schema/run.js';
+import { isFinal, type RunFailure, type RunProgress } from '../../core/schema/run.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent } from './output.js';
 
 const WINDOW = 12; // the number of recent steps that the estimate uses: later stages are slower, and replayed steps take no time
 
+export type Needing = Pick<RunProgress, 'runId' | 'state' | 'failure' | 'requested'>;
+
+export const reasonText = ({ activity, code, message }: RunFailure): string =>
+  `${activity} failed: ${code}: ${message}`;
+
+/** The command that goes on after a failure. */
+export const commandAfter = (id: string, code?: string, flags = ''): string =>
+  commandLine(isFinal(code) ? 'train NEW-RUN …' : `resume ${id}${flags}`);
+
+/** Names the command that goes on after a failure. @param words what it does, if it resumes the run */
+export const wayAfter = (words: string, ...failed: Parameters<typeof commandAfter>): string =>
+  `${isFinal(failed[1]) ? 'start another run with a corrected configuration' : words}: ${commandAfter(...failed)}`;
+
 /** Says what a run waits for and how to continue it; undefined if it waits for nobody. */
-export function attentionOf({ runId, state, failure, requested }: RunProgress): string | undefined {
+export function attentionOf({ runId, state, failure, requested }: Needing): string | undefined {
+  if (failure !== undefined && state === 'failed')
+    return `${reasonText(failure)}; ${wayAfter('try again with', runId, failure.code)}`;
   if (failure !== undefined) {
-    const others = failure.inStep ? ' (--skip skips the step, --abort ends the run)' : ' (--abort ends the run)';
-    const again = commandLine(`resume ${runId}`);
-    return `${failure.activity} failed: ${failure.code}: ${failure.message}; try again with: ${again}${state === 'failed' ? '' : others}`;
+    const others = failure.inStep ? '--skip skips the step, --abort ends the run' : '--abort ends the run';
+    return `${reasonText(failure)}; try again with: ${commandLine(`resume ${runId}`)} (${others})`;
   }
   if (requested !== undefined) return `requested: ${requested.join(', ')} (after the current step)`;
   return state === 'paused' ? `paused; continue with: ${commandLine(`resume ${runId}`)}` : undefined;

@@ -1,5 +1,5 @@
 // The progress of a run as Markdown, shown in the Web UI of Temporal.
-import type { RunProgress } from '../schema/run.js';
+import { isFinal, type RunProgress } from '../schema/run.js';
 
 export function progressDetails(progress: RunProgress): string {
   const { runId, state, requested, stage, reward, validation, best, failure, warnings = [] } = progress;
@@ -10,7 +10,8 @@ export function progressDetails(progress: RunProgress): string {
     requested && `requested: ${requested.join(', ')}`,
     failure && `\`${failure.activity}\` failed: ${failure.code}: ${failure.message}`,
     state === 'waiting' && `Continue with ${resume}${skip} or end the run with \`--abort\`.`,
-    (state === 'paused' || state === 'failed') && `Continue with ${resume}.`,
+    state === 'failed' && isFinal(failure?.code) && 'Start another run with a corrected configuration.',
+    (state === 'paused' || (state === 'failed' && !isFinal(failure?.code))) && `Continue with ${resume}.`,
     ...warnings.map(({ message }) => `⚠ ${message}`),
     stage !== undefined && `stage ${stage} · ${progress.phase} · epoch ${progress.epoch}`,
     reward !== undefined && `reward ${reward.toFixed(3)}`,

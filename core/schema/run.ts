@@ -23,12 +23,15 @@ const runFailureSchema = z.strictObject({
 });
 export type RunFailure = z.infer<typeof runFailureSchema>;
 
+/** Whether a resumed run would fail again, because it keeps its configuration. */
+export const isFinal = (code?: string): boolean => code === 'BAD_CONFIG' || code === 'RUN_EXISTS';
+
 /** The answer of the query `progress` of trainFullPipeline. */
 export const runProgressSchema = z.strictObject({
   runId: z.string(),
   state: z.enum(['preparing', 'training', 'evaluating', 'paused', 'waiting', 'completed', 'failed']),
   requested: z.array(z.enum(['pause', 'resume', 'stop', 'change'])).optional(), // requests that are accepted, but not in effect yet
-  failure: runFailureSchema.optional(), // the failure that a waiting run needs a decision for
+  failure: runFailureSchema.optional(), // only set while the run waits for a decision, and when it has failed
   stage: z.union([stageSchema, z.literal(0)]).optional(), // 0: the warm start
   phase: z.enum(PHASES).optional(),
   epoch: z.int().optional(),

@@ -7,6 +7,8 @@ import { lastRecord, readRunRecords, summarise } from './records.js';
 
 const FRESH_MS = 2000;
 const UNREADABLE = { at: 0, version: 'unreadable' };
+const NOTHING = '0 0'; // of a run that failed before it was prepared
+type Last = Awaited<ReturnType<typeof lastRecord>>;
 
 export class RunLister {
   private readonly known = new Map<string, { version: string; summary: RunSummary }>();
@@ -40,9 +42,10 @@ export class RunLister {
     return { versions: Object.fromEntries((await this.lastRecords()).map(([id, { version }]) => [id, version])) };
   }
 
-  private async lastRecords(): Promise<[id: string, { at: number; version: string }][]> {
+  private async lastRecords(): Promise<[id: string, Last][]> {
     const ids = await this.store.listRuns();
-    return inParallel(ids, async (id) => [id, await lastRecord(this.store, id).catch(() => UNREADABLE)]);
+    const read = async (id: string) => [id, await lastRecord(this.store, id).catch(() => UNREADABLE)] as [string, Last];
+    return (await inParallel(ids, read)).filter(([, { version }]) => version !== NOTHING);
   }
 
   /** Lists a damaged run with its problem, because it must not hide the other runs. */

@@ -44,6 +44,16 @@ describe('attentionOf', () => {
     assert.equal(attentionOf({ ...waiting, failure }), `${line} (--skip skips the step, --abort ends the run)`);
     assert.equal(attentionOf({ ...waiting, failure: { ...failure, inStep: false } }), `${line} (--abort ends the run)`);
     assert.equal(attentionOf({ ...at(1, 'failed'), failure }), line);
+    for (const code of ['BAD_CONFIG', 'RUN_EXISTS']) {
+      const other = 'start another run with a corrected configuration: npx gauntlet train NEW-RUN …';
+      const final = { ...failure, code };
+      assert.equal(attentionOf({ ...at(1, 'failed'), failure: final }), `trainPolicy failed: ${code}: gone; ${other}`);
+      assert.match(
+        attentionOf({ ...waiting, failure: final })!,
+        /; try again with: npx gauntlet resume r /,
+        'the worker may be wrong',
+      );
+    }
     const requested = 'requested: pause (after the current step)';
     assert.equal(attentionOf({ ...at(1), requested: ['pause'] }), requested);
     assert.equal(attentionOf(at(1, 'paused')), 'paused; continue with: npx gauntlet resume r');

@@ -417,7 +417,8 @@ reward scheme shifted, see docs/method.md#rewards`,
     const failed = (type: string): Error =>
       new Error('activity', { cause: ApplicationFailure.create({ type, message: 'no disk' }) });
     assert.equal(lineOf(failed('STORE_FAULT')), `no disk; ${way} [STORE_FAULT]`);
-    assert.equal(lineOf(failed('BAD_CONFIG')), 'no disk [BAD_CONFIG]');
+    const other = 'start another run with a corrected configuration: npx gauntlet train NEW-RUN …';
+    assert.equal(lineOf(failed('BAD_CONFIG')), `no disk; ${other} [BAD_CONFIG]`);
     assert.equal(endedFrom(new Error('else'), 'mine'), undefined);
   });
 

@@ -22,6 +22,7 @@ import type { UpdatePolicyOutput } from '../../method/train.js';
 import { layout } from '../../store/layout.js';
 import { kindOfRow, readMemoRecord } from '../../store/memo.js';
 import { openStore } from '../../store/openStore.js';
+import { writeAttention } from '../../store/runs.js';
 import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
@@ -33,6 +34,8 @@ describe('the resources of the dashboard', () => {
   before(async () => {
     world = await doubles();
     await runPipeline(createActivities(world.deps), 'run', SMALL_RUN);
+    const failed = { runId: 'unprepared', state: 'failed', step: 0, totalSteps: 0 } as const;
+    await writeAttention(world.deps.store, failed.runId, failed); // it has no other record, and is not listed
     resources = openResources(await openStore(world.folder));
   });
 

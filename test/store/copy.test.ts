@@ -4,7 +4,7 @@ import { commitCheckpoint } from '../../store/checkpoints.js';
 import { copyStore } from '../../store/copy.js';
 import { layout } from '../../store/layout.js';
 import type { ObjectStore } from '../../store/objectStore.js';
-import { createRun, writeReport } from '../../store/runs.js';
+import { createRun, writeAttention, writeReport } from '../../store/runs.js';
 import { verifyStore } from '../../store/verify.js';
 import { openMemoryStore } from '../support/memoryStore.js';
 import { DIGEST, fillStore, refusal, sampleConfig, sampleFacts, sampleFiles } from './support.js';
@@ -97,6 +97,17 @@ describe('copyStore', () => {
     objects.write = write;
     await copyStore(from, to);
     assert.deepEqual(await contents(to), await contents(from));
+  });
+
+  it('leaves out what runs need now, and runs that failed before they were prepared', async () => {
+    const [from, to] = [openMemoryStore(), openMemoryStore()];
+    await fillStore(to);
+    const failure = { activity: 'prepareRun', code: 'BAD_CONFIG', message: 'seed: -1', inStep: false };
+    for (const runId of ['r', 'other'])
+      await writeAttention(from, runId, { runId, state: 'failed', failure, step: 0, totalSteps: 0 });
+    const before = await contents(to);
+    assert.deepEqual(await copyStore(from, to), { runs: 0, files: 0, bytes: 0, present: 0 });
+    assert.deepEqual(await contents(to), before);
   });
 
   it('refuses a damaged file and another run with the same id', async () => {

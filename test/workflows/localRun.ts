@@ -95,7 +95,6 @@ export class LocalRun {
       monitor,
       requests,
       condition: condition as DecisionHost['condition'],
-      showWaiting: () => undefined,
     });
   }
   private show(change: Partial<RunProgress>): void {

@@ -46,6 +46,8 @@ describe('the details of a run in the Web UI', () => {
     assert.deepEqual(command({ state: 'paused' }), ['Continue with `gauntlet resume r`.']);
     const reason = '`trainPolicy` failed: BAD_ADAPTER: damaged';
     assert.deepEqual(command({ state: 'failed', failure }), [reason, 'Continue with `gauntlet resume r`.']);
+    const final = command({ state: 'failed', failure: { ...failure, code: 'BAD_CONFIG' } });
+    assert.deepEqual(final.slice(1), ['Start another run with a corrected configuration.']);
     assert.deepEqual(command({ state: 'waiting', failure }), [
       reason,
       'Continue with `gauntlet resume r`, skip the step with `--skip`, or end the run with `--abort`.',
