@@ -77,7 +77,7 @@ function Better({ view: { runs, charts } }: { view: DiffView }) {
         rows={rows.map(({ title, one, two }) => {
           const shown = (rate: Point) => (
             <>
-              {percent(rate.value)} <span class="muted">{intervalText(rate)}</span>
+              {percent(rate.value)} <span class="noise">{intervalText(rate)}</span>
             </>
           );
           const difference = (
