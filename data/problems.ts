@@ -84,7 +84,7 @@ export interface CheckedProblems {
   rejected: Rejected[]; // the records that cannot be used
   untested: number; // problems without a test
   unreferenced: number; // problems without a reference solution
-  splits: Record<Split, number>; // how many problems each split has
+  splits: Record<Split, unknown[]>; // the ids of each split
   descriptions: string[]; // those of the first problems
 }
 
@@ -114,8 +114,7 @@ export async function checkProblems(source: string, options?: SourceOptions): Pr
     if (referenceSolution === undefined) unreferenced++;
     if (baselineTests.length + hiddenTests.length === 0 && testSource === undefined && !inputs) untested++;
   }
-  const { train, validation, test } = splitByHash(ids);
-  const splits = { train: train.length, validation: validation.length, test: test.length };
   const { format, unread } = entries;
+  const splits = splitByHash(ids);
   return { format, unread, total, rejected, untested, unreferenced, splits, descriptions };
 }

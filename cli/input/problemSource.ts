@@ -147,8 +147,8 @@ const otherFamily = (model: string): string =>
 
 /** Why the figures of a run on these problems may say little. */
 function doubts({ splits, descriptions }: CheckedProblems, model: string): string[] {
-  const small = (['validation', 'test'] as const).filter((split) => splits[split] < FEW_PROBLEMS);
-  const sizes = small.map((split) => `${split} has ${counted(splits[split], 'problem')}`).join(', ');
+  const small = (['validation', 'test'] as const).filter((split) => splits[split].length < FEW_PROBLEMS);
+  const sizes = small.map((split) => `${split} has ${counted(splits[split].length, 'problem')}`).join(', ');
   const few = small.length === 0 ? [] : [`${sizes}: figures of so few say little`];
   if (!isFamily(model)) return few;
   const text = descriptions.join('\n');

@@ -104,7 +104,7 @@ describe('the systemd unit of `up`', function () {
     assert.deepEqual([verified.status, verified.stderr], [0, '']);
   });
 
-  it('comes back after kill -9 at the same port, and the run goes on to its end', async () => {
+  it('comes back after kill -9 at the same port, also if it is killed while it starts, and the run goes on', async () => {
     const { port } = await choosePorts(undefined, undefined);
     const service = supervise(['7233', String(port)]);
     await until('the first start', () => service.output.includes('ready'), service);
@@ -117,11 +117,13 @@ describe('the systemd unit of `up`', function () {
     service.main.kill('SIGKILL');
     const result = join(store, 'runs', 'first', 'result.json');
     assert.equal(existsSync(result), false, 'the run has not ended');
+    await until('the second start', () => existsSync(join(store, 'temporal.lock')), service);
+    service.main.kill('SIGKILL'); // while it holds the lock
     await until('the end of the run', () => existsSync(result), service);
-    assert.deepEqual(service.exits, ['SIGKILL']);
+    assert.deepEqual(service.exits, ['SIGKILL', 'SIGKILL']);
     assert.deepEqual([server().port, server().pid === first.pid], [port, false], 'another server at the same port');
     await service.stop();
-    assert.deepEqual(service.exits, ['SIGKILL', 0]);
+    assert.deepEqual(service.exits, ['SIGKILL', 'SIGKILL', 0]);
   });
 
   it('is not started again after a wrong option, and is if something is missing', async () => {
