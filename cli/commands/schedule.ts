@@ -49,8 +49,13 @@ function instant(text: string): Date {
 }
 
 /** Returns a time such as '2026-01-31 02:00 Europe/Berlin'. */
-const inZone = (time: Date, timeZone = 'UTC'): string =>
-  `${time.toLocaleString('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })} ${timeZone}`;
+function inZone(time: Date, timeZone: string): string {
+  try {
+    return `${time.toLocaleString('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })} ${timeZone}`;
+  } catch {
+    return time.toISOString(); // the server knows more zones than Node, such as Local
+  }
+}
 
 /** The input of every run of a schedule. */
 export function scheduledInput(id: string, config: RunConfigInput, fresh: boolean): RunConfigInput {
@@ -184,12 +189,12 @@ async function showSchedule(client: Client, id: string) {
   const { spec, policies, state, info, action } = await describeSchedule(client.schedule.getHandle(id));
   const calendars = (spec.calendars ?? []).map(({ comment }) => comment);
   const intervals = (spec.intervals ?? []).map(({ every }) => `every ${every / 1000} s`);
-  const elsewhere = commandLine(`temporal schedule describe --schedule-id ${id}`);
+  const described = commandLine(`temporal schedule describe --schedule-id ${id}`);
   const input = action.args?.[0] as RunConfigInput | undefined;
   return {
     id,
     state: state.paused ? pausedText(state.note ?? '') : 'active',
-    cron: [...calendars, ...intervals].filter(Boolean).join('; ') || `made elsewhere: ${elsewhere}`,
+    cron: [...calendars, ...intervals].filter(Boolean).join('; ') || `not recorded; see: ${described}`,
     timeZone: spec.timezone || 'UTC',
     jitter: spec.jitter ?? 0, // ms
     overlap: policies.overlap,

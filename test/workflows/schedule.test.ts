@@ -93,8 +93,11 @@ describe('a schedule of runs', function () {
       ['named', '@daily'],
       ['every', '@every 1h'],
       ['noted', '0 5 * * * # before work'],
+      ['bare', '0 5 * * * #'], // as the Temporal CLI makes it
     ] as const)
       await createSchedule(client, { ...timing, id, cron }, scheduledInput(id, { ...RUN, preset: 'nested' }, true));
+    await createSchedule(client, { ...timing, id: 'local', cron: '0 5 * * *', timeZone: 'Local' }, RUN);
+    assert.match(await shown('local'), /^next +\d{4}-\d\d-\d\dT\S+Z, /m);
     assert.match(await shown('plain'), /^cron +30 2 \* \* MON-FRI\ntimeZone +Asia\/Tokyo\n/m);
     assert.match(await shown('plain'), /^next +(\d{4}-\d\d-\d\d 02:30 Asia\/Tokyo(, )?){3}$/m);
     assert.match(await shown('plain'), /^runs +–\npreset +nested\ninput +\{"/m);
@@ -102,11 +105,13 @@ describe('a schedule of runs', function () {
       ['named', '@daily'],
       ['every', 'every 3600 s'],
       ['noted', 'before work'],
+      ['bare', `not recorded; see: npx gauntlet temporal schedule describe --schedule-id bare --store ${world.folder}`],
     ] as const)
       assert.match(await shown(id), new RegExp(`^cron +${cron}$`, 'm'));
     const { out } = await inProcess('schedule', 'list', '--store', world.folder);
     assert.match(out, /plain.* 02:30 Asia\/Tokyo/);
-    for (const id of ['plain', 'named', 'every', 'noted']) await client.schedule.getHandle(id).delete();
+    for (const id of ['plain', 'named', 'every', 'noted', 'bare', 'local'])
+      await client.schedule.getHandle(id).delete();
   });
 
   it('shows why it is paused', () => {
