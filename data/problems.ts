@@ -9,17 +9,18 @@ import { shippedProblemsPath } from './paths.js';
 import { readRecords } from './records.js';
 import { entriesOf, type SourceOptions } from './source.js';
 
+const MOST_DESCRIPTIONS = 100;
 const HELD_OUT = 0.1; // the share of the validation split, and also of the test split
 
 /** A number in [0, 1) that depends on the id alone. */
-const position = (problem: Problem): number => uniformAt(deriveKey('problem-split', problem.id), 0);
+const position = (problem: Pick<Problem, 'id'>): number => uniformAt(deriveKey('problem-split', problem.id), 0);
 
 /**
  * 80 / 10 / 10 by a hash of the id. With three or more problems no split is empty: the largest split gives its problem
  * with the lowest position.
  */
-export function splitByHash(problems: readonly Problem[]): ProblemSet {
-  const set: ProblemSet = { train: [], validation: [], test: [] };
+export function splitByHash<P extends Pick<Problem, 'id'>>(problems: readonly P[]): Record<Split, P[]> {
+  const set: Record<Split, P[]> = { train: [], validation: [], test: [] };
   for (const problem of problems) {
     const at = position(problem);
     set[at < HELD_OUT ? 'test' : at < 2 * HELD_OUT ? 'validation' : 'train'].push(problem);
@@ -83,6 +84,8 @@ export interface CheckedProblems {
   rejected: Rejected[]; // the records that cannot be used
   untested: number; // problems without a test
   unreferenced: number; // problems without a reference solution
+  splits: Record<Split, unknown[]>; // the ids of each split
+  descriptions: string[]; // those of the first problems
 }
 
 /**
@@ -97,15 +100,21 @@ export async function checkProblems(source: string, options?: SourceOptions): Pr
   const entries = await entriesOf(source, options);
   const rejected: Rejected[] = [];
   let [total, untested, unreferenced] = [0, 0, 0];
+  const ids: { id: string }[] = [];
+  const descriptions: string[] = [];
   for await (const entry of entries) {
     total++;
     if ('reason' in entry) {
       rejected.push(entry);
       continue;
     }
-    const { baselineTests, hiddenTests, testSource, referenceSolution, inputs } = entry.problem;
+    const { id, description, baselineTests, hiddenTests, testSource, referenceSolution, inputs } = entry.problem;
+    ids.push({ id });
+    if (ids.length <= MOST_DESCRIPTIONS) descriptions.push(description);
     if (referenceSolution === undefined) unreferenced++;
     if (baselineTests.length + hiddenTests.length === 0 && testSource === undefined && !inputs) untested++;
   }
-  return { format: entries.format, unread: entries.unread, total, rejected, untested, unreferenced };
+  const { format, unread } = entries;
+  const splits = splitByHash(ids);
+  return { format, unread, total, rejected, untested, unreferenced, splits, descriptions };
 }

@@ -254,7 +254,7 @@ async function untilReady(
 /** Finds the cause in a log that may end with a stack trace. `from`: how many bytes earlier servers wrote into it. */
 function lastError(logFile: string, from: number): string {
   const lines = readFileSync(logFile).subarray(from).toString().trim().split('\n');
-  return (lines.findLast((line) => /fatal|panic:/i.test(line)) ?? lines.at(-1) ?? '').slice(0, 300);
+  return (lines.findLast((line) => /fatal|panic:/i.test(line)) ?? lines.at(-1) ?? '').slice(-300); // the cause comes last
 }
 
 function accepts(address: string): Promise<boolean> {

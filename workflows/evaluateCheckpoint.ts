@@ -13,7 +13,7 @@ import { executeSuite } from '../method/judge.js';
 import { prepareSolving } from '../method/prepare.js';
 import { generateChains, generateTests } from '../method/sample.js';
 import { unwrapFailure } from './failures.js';
-import { shared, temporalCall } from './layers.js';
+import { type RunShards, shared, temporalCall } from './layers.js';
 
 /**
  * The input of the workflow evaluateCheckpoint. By default, five samples at the temperature of the run's evaluations, and tests
@@ -41,9 +41,14 @@ export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
 const SAMPLES = 5; // chains of each problem
 const MUTANTS = 20; // the most mutants of each reference
 
-/** Samples problems in parts, each stored when it is done. Several workers share them. */
-const inParts = (call: Call, parts: number): Call =>
-  compose(shared(parts, (calls) => Promise.all(calls.map((sample) => sample()))))(call);
+/** Samples problems in parts, one after the other, each stored when it is done. */
+const inParts = (call: Call, parts: number): Call => compose(shared(parts, inOrder))(call);
+
+const inOrder: RunShards = async (calls) => {
+  const results: Awaited<ReturnType<(typeof calls)[number]>>[] = [];
+  for (const sample of calls) results.push(await sample());
+  return results;
+};
 
 export async function evaluateCheckpoint(input: EvaluateCheckpointInput = {}): Promise<EvaluateCheckpointResult> {
   try {

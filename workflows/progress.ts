@@ -34,7 +34,7 @@ export class RunMonitor {
   }
 
   private get shown(): RunProgress {
-    const requested = this.requests.snapshot.pending.map(({ kind }) => kind);
+    const requested = this.requests.requestedIn(this.progress.state);
     return requested.length > 0 ? { ...this.progress, requested } : this.progress;
   }
 

@@ -10,7 +10,6 @@ import { shippedModelPath } from '../../data/paths.js';
 import { cardFault } from '../../infra/cudaPackages.js';
 import { isSupportedNode, SUPPORTED_NODE } from '../../infra/node-version.mjs';
 import { findTemporalCli } from '../../infra/temporal-cli.mjs';
-import { ensureServer, runningAddress } from '../../infra/temporalServer.js';
 import { temporalTarget } from '../../infra/temporalTarget.js';
 import { describeGpu, findGpu } from '../../ml/device/gpuMemory.js';
 import { listProviders, resolveDevice } from '../../ml/device/providers.js';
@@ -19,14 +18,16 @@ import { availableMemory } from '../../ml/engine/memory.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { connectDocker, describeDaemon } from '../../sandbox/docker/daemon.js';
 import { hasImage, IMAGES } from '../../sandbox/docker/image.js';
-import { localFolder, storeExists } from '../../store/openStore.js';
+import { storeExists } from '../../store/openStore.js';
 import { isS3 } from '../../store/s3Place.js';
 import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { jsonOption } from '../input/options.js';
 import { gigabytesOf } from '../run/card.js';
-import { type StoreFlags, withStore } from '../run/session.js';
+import { hasPollers, hasServer, type StoreFlags, withSession, withStore } from '../run/session.js';
+import { heldState } from '../run/status.js';
+import { commandLine } from '../terminal/commandLine.js';
 import { EXIT } from '../terminal/exitCodes.js';
-import { createOutput, describeError, paint } from '../terminal/output.js';
+import { createOutput, describeError, type Output, paint } from '../terminal/output.js';
 
 interface Finding {
   name: string;
@@ -37,7 +38,8 @@ interface Finding {
 
 type Check = () => Promise<Omit<Finding, 'name' | 'ok'> & { ok?: boolean }>;
 
-function checks(store: string, note: (line: string) => void): Record<string, Check> {
+function checks(store: string, output: Output): Record<string, Check> {
+  const noteOnce = (line: string): void => (line.endsWith('(once)') ? output.note(line) : undefined); // long work
   return {
     node: async () => ({
       required: true,
@@ -80,21 +82,31 @@ function checks(store: string, note: (line: string) => void): Record<string, Che
       await engine.close();
       return { required: true, detail: `${architecture}, ${(parameters / 1e6).toFixed(2)} M parameters` };
     },
-    'sandbox docker': () => dockerCheck(note),
-    'sandbox wasm': () => wasmCheck(note),
+    'sandbox docker': () => dockerCheck(noteOnce),
+    'sandbox wasm': () => wasmCheck(noteOnce),
     'temporal cli': async () => {
       const path = await findTemporalCli();
       return { required: false, ok: path !== undefined, detail: path ?? 'none: the first run downloads or builds it' };
     },
-    'temporal server': async () => {
-      const target = temporalTarget(process.env);
-      const running = runningAddress(localFolder(store));
-      const embedded = running === undefined ? 'embedded, started on demand' : `${running}, embedded, runs now`;
-      if (target === undefined) return { required: false, detail: embedded };
-      const server = await ensureServer({ storeDir: localFolder(store) }); // connects only, since a server is named
-      return { required: true, detail: `${server.address} (${target.from})` };
-    },
+    'temporal server': () => serverCheck(store, output),
   };
+}
+
+/** Says what a server that runs now does. Starts none. */
+async function serverCheck(store: string, output: Output): ReturnType<Check> {
+  if (!hasServer(store)) return { required: false, detail: 'embedded, started on demand' };
+  return withSession({ store }, output, 'none', async ({ client, server }) => {
+    const query = `WorkflowType = 'trainFullPipeline' AND ExecutionStatus = 'Running'`;
+    const held: string[] = [];
+    for await (const run of client.workflow.list({ query }))
+      if (heldState(run) !== undefined) held.push(`${run.workflowId} (${heldState(run)})`);
+    const from = temporalTarget(process.env)?.from ?? 'embedded, runs now';
+    const worker = (await hasPollers(client))
+      ? 'a worker polls'
+      : `no worker polls: start one with ${commandLine('up')}`;
+    const runs = held.length === 0 ? 'no run waits' : `these runs wait: ${held.join(', ')}`;
+    return { required: true, detail: `${server.address} (${from}); ${worker}; ${runs}` };
+  });
 }
 
 /** Checks that may throw without making the machine unhealthy. */
@@ -172,9 +184,9 @@ async function wasmCheck(note: (line: string) => void): ReturnType<Check> {
   }
 }
 
-async function examine(store: string, note: (line: string) => void): Promise<Finding[]> {
+async function examine(store: string, output: Output): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const [name, check] of Object.entries(checks(store, note))) {
+  for (const [name, check] of Object.entries(checks(store, output))) {
     try {
       const { ok = true, ...rest } = await check();
       findings.push({ name, ok, ...rest });
@@ -192,8 +204,7 @@ export function addDoctor(program: Command): void {
     .addOption(jsonOption());
   withStore(command).action(async (flags: StoreFlags) => {
     const output = createOutput(flags.json);
-    const noteOnce = (line: string): void => (line.endsWith('(once)') ? output.note(line) : undefined); // long work
-    const findings = await examine(flags.store, noteOnce);
+    const findings = await examine(flags.store, output);
     const healthy = findings.every((finding) => finding.ok || !finding.required);
     output.result({ healthy, findings }, () =>
       findings

@@ -48,6 +48,15 @@ function instant(text: string): Date {
   throw new InvalidArgumentError('It is not a time such as 2026-01-31T02:00:00Z.');
 }
 
+/** Returns a time such as '2026-01-31 02:00 Europe/Berlin'. */
+function inZone(time: Date, timeZone: string): string {
+  try {
+    return `${time.toLocaleString('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' })} ${timeZone}`;
+  } catch {
+    return time.toISOString(); // the server knows more zones than Node, such as Local
+  }
+}
+
 /** The input of every run of a schedule. */
 export function scheduledInput(id: string, config: RunConfigInput, fresh: boolean): RunConfigInput {
   return {
@@ -92,11 +101,11 @@ function addCreate(group: Command): void {
     checkRunId(id);
     const input = scheduledInput(id, await forCard(await readConfig(flags), output.note), flags.fresh === true);
     await onServer(flags, output, async ({ client }) => {
-      const next = (await createSchedule(client, { ...flags, id }, input))?.toISOString() ?? 'never';
+      const next = await createSchedule(client, { ...flags, id }, input);
       if (!(await hasPollers(client))) output.note(`no worker serves runs yet: start one with ${commandLine('up')}`);
       output.result(
-        { id, cron: flags.cron, timeZone: flags.timeZone, next },
-        () => `schedule '${id}': next run at ${next}`,
+        { id, cron: flags.cron, timeZone: flags.timeZone, next: next?.toISOString() ?? 'never' },
+        () => `schedule '${id}': next run ${next ? `at ${inZone(next, flags.timeZone)}` : 'never'}`,
       );
     });
   });
@@ -104,11 +113,12 @@ function addCreate(group: Command): void {
 
 /** @returns the time of the first run. @throws GauntletError RUN_EXISTS | BAD_INPUT */
 export async function createSchedule(client: Client, timing: Timing, input: RunConfigInput): Promise<Date | undefined> {
-  const { id } = timing;
+  const { id, cron } = timing;
+  const commented = cron.includes('#') ? cron : `${cron} # ${cron}`; // the server keeps only the comment as it was written
   try {
     const handle = await client.schedule.create({
       scheduleId: id,
-      spec: { cronExpressions: [timing.cron], timezone: timing.timeZone, jitter: timing.jitter as '0s' },
+      spec: { cronExpressions: [commented], timezone: timing.timeZone, jitter: timing.jitter as '0s' },
       action: {
         type: 'startWorkflow',
         workflowType: 'trainFullPipeline',
@@ -156,17 +166,19 @@ interface ListedSchedule {
   paused: boolean;
   note: string;
   next: string; // the time of the next run, or '-'
+  timeZone: string;
   runs: string[]; // the ids of recent runs, the latest last
 }
 
 async function listSchedules(client: Client): Promise<ListedSchedule[]> {
   const found: ListedSchedule[] = [];
-  for await (const { scheduleId, state, info } of client.schedule.list()) {
+  for await (const { scheduleId, state, info, spec } of client.schedule.list()) {
     found.push({
       id: scheduleId,
       paused: state.paused,
       note: state.note ?? '',
       next: info.nextActionTimes[0]?.toISOString() ?? '-',
+      timeZone: spec?.timezone || 'UTC',
       runs: info.recentActions.map(({ action }) => action.workflow.workflowId),
     });
   }
@@ -175,17 +187,22 @@ async function listSchedules(client: Client): Promise<ListedSchedule[]> {
 
 async function showSchedule(client: Client, id: string) {
   const { spec, policies, state, info, action } = await describeSchedule(client.schedule.getHandle(id));
+  const calendars = (spec.calendars ?? []).map(({ comment }) => comment);
+  const intervals = (spec.intervals ?? []).map(({ every }) => `every ${every / 1000} s`);
+  const described = commandLine(`temporal schedule describe --schedule-id ${id}`);
+  const input = action.args?.[0] as RunConfigInput | undefined;
   return {
     id,
     state: state.paused ? pausedText(state.note ?? '') : 'active',
-    calendars: (spec.calendars ?? []).map(({ comment }) => comment).filter(Boolean),
-    timeZone: spec.timezone ?? 'UTC',
+    cron: [...calendars, ...intervals].filter(Boolean).join('; ') || `not recorded; see: ${described}`,
+    timeZone: spec.timezone || 'UTC',
     jitter: spec.jitter ?? 0, // ms
     overlap: policies.overlap,
     pauseOnFailure: policies.pauseOnFailure,
     next: info.nextActionTimes.slice(0, 3).map((time) => time.toISOString()),
     runs: info.recentActions.flatMap(({ action }) => ('workflow' in action ? [action.workflow.workflowId] : [])),
-    input: action.args?.[0],
+    preset: input?.preset ?? 'tiny',
+    input,
   };
 }
 
@@ -208,9 +225,9 @@ function addList(group: Command): void {
         ? `no schedule yet: create one with ${commandLine('schedule create')}`
         : tableText(
             ['schedule', 'next run', 'state', 'latest run'],
-            rows.map(({ id, next, paused, note, runs }) => [
+            rows.map(({ id, next, timeZone, paused, note, runs }) => [
               id,
-              next,
+              next === '-' ? next : inZone(new Date(next), timeZone),
               paused ? pausedText(note) : 'active',
               runs.at(-1) ?? '-',
             ]),
@@ -224,9 +241,10 @@ function addShow(group: Command): void {
   command.action(async (id: string, flags: Flags) => {
     const output = createOutput(flags.json);
     const shown = await onServer(flags, output, ({ client }) => showSchedule(client, id));
+    const next = shown.next.map((time) => inZone(new Date(time), shown.timeZone));
     output.result(shown, () =>
-      Object.entries(shown)
-        .map(([field, value]) => `${field.padEnd(15)} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      Object.entries({ ...shown, next, input: JSON.stringify(shown.input) })
+        .map(([field, value]) => `${field.padEnd(15)} ${Array.isArray(value) ? value.join(', ') || '–' : value}`)
         .join('\n'),
     );
   });

@@ -8,11 +8,14 @@ import { merged } from '../../core/config/objects.js';
 import { resolveConfig } from '../../core/config/presets.js';
 import { checkPrompts } from '../../core/prompts/prompts.js';
 import type { RunConfig, RunConfigInput, TemplateArguments } from '../../core/schema/config.js';
+import { LEAST_MEMORY_MB } from '../../core/schema/execution.js';
 import { portableName } from '../../data/modelFolder.js';
 import { absoluteSource } from '../../data/source.js';
+import { temporalTarget } from '../../infra/temporalTarget.js';
 import { loadChatFormat } from '../../ml/hf/chat.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 import { loadTokenizer, readJson } from '../../ml/hf/tokenizer.js';
+import { checkSandbox } from '../../workers/deps/openSandbox.js';
 import { rolloutTarget } from '../../workers/deps/rolloutTarget.js';
 import { note } from '../terminal/output.js';
 import type { ConfigFlags, FieldFlags } from './options.js';
@@ -56,11 +59,26 @@ export async function checkInput(given: RunConfigInput): Promise<RunConfigInput>
   const largest = Object.entries(config).reduce((a, b) => (sizeOf(b[1]) > sizeOf(a[1]) ? b : a));
   if (sizeOf(config) > MAX_CONFIG)
     throw new GauntletError('BAD_CONFIG', `${largest[0]}: the configuration has more than ${MAX_CONFIG} bytes`);
-  const problems = await noteProblems(config.problems, note, config.reference !== 'none'); // before a model is downloaded
+  await checkPrograms(config);
+  const training = { model: config.model, needsReferences: config.reference !== 'none' };
+  const problems = await noteProblems(config.problems, note, training); // before a model is downloaded
   await checkModel(config.model, config.templateArguments, config.prompts);
   const { model } = config.discriminator;
   if (model !== null) await checkModel(model, config.templateArguments, config.prompts);
   return input.problems === undefined ? input : { ...input, problems };
+}
+
+/**
+ * Stops before anything starts if no program could run. The workers of an embedded server are on this machine.
+ * @throws GauntletError BAD_CONFIG | SANDBOX_UNAVAILABLE
+ */
+export async function checkPrograms({ sandbox, containers, limits }: RunConfig): Promise<void> {
+  if (limits.memoryMb < LEAST_MEMORY_MB)
+    throw new GauntletError(
+      'BAD_CONFIG',
+      `limits.memoryMb: must be at least ${LEAST_MEMORY_MB}, because Python itself takes up to 30 MB`,
+    );
+  if (temporalTarget(process.env) === undefined) await checkSandbox(sandbox, containers);
 }
 
 /**

@@ -1,6 +1,6 @@
 // Options for the limits of programs.
 import type { Command } from 'commander';
-import { type Limits, MOST, runLimitsSchema } from '../../core/schema/execution.js';
+import { LEAST_MEMORY_MB, type Limits, MOST, runLimitsSchema } from '../../core/schema/execution.js';
 import { integer, number } from './options.js';
 
 export type LimitFlags = Partial<Omit<Limits, 'outputBytes'>>;
@@ -11,7 +11,7 @@ const FLAGS: Record<LimitFlag, [flag: string, read: (text: string) => number, he
   cpuSeconds: ['--cpu-seconds', positive, 'CPU time of a program, in seconds'],
   caseCpuSeconds: ['--case-cpu-seconds', positive, 'CPU time of a call, in seconds'],
   wallSeconds: ['--wall-seconds', positive, 'wall-clock time of a program, in seconds'],
-  memoryMb: ['--memory-mb', integer(1, MOST.memoryMb), 'memory of a program, in MB'],
+  memoryMb: ['--memory-mb', integer(LEAST_MEMORY_MB, MOST.memoryMb), 'memory of a program, in MB'],
 };
 
 /** @param defaults the default limits of the command, if they differ from those of a run */

@@ -7,9 +7,11 @@ import type { Ref } from '../../core/base/ref.js';
 import { isBuiltIn, type Problem, type Rejected } from '../../core/schema/problem.js';
 import { type ReadingOptions, readReferences } from '../../data/entries.js';
 import { FORMATS, type FormatName } from '../../data/formats/format.js';
-import { checkProblems, loadProblems } from '../../data/problems.js';
+import { isFamily, shippedModelPath } from '../../data/paths.js';
+import { type CheckedProblems, checkProblems, loadProblems } from '../../data/problems.js';
 import { absoluteSource, parseSource, provideSource, readingOptions, sourceText } from '../../data/source.js';
 import { readTasks } from '../../inference/tasks.js';
+import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { NO_REFERENCE } from '../../sandbox/healthGate.js';
 import type { Store } from '../../store/store.js';
 import { openCounter } from '../terminal/counter.js';
@@ -86,16 +88,30 @@ export async function readSource(
 }
 
 const MOST_NOTED = 20; // how many records that cannot be used are noted
+const FEW_PROBLEMS = 5; // in a split whose figures say little
+/**
+ * Tokens per word of a description: at most 1.4 in the problems for which a shipped model was made. Others have more than 1.6,
+ * because its small vocabulary spells their words.
+ */
+const SPELLED = 1.5;
+
+/** What matters about problems if a run trains on them. */
+interface Training {
+  model: string;
+  needsReferences: boolean; // whether a problem without a reference solution cannot be used
+}
 
 /**
  * Checks the problems of a run, and notes which of them cannot be used or measured.
- * @param needsReferences whether a problem without a reference solution cannot be used
+ * @param training undefined if no run trains on them
  * @returns the source; for a data set of the hub, also with its commit
  * @throws GauntletError BAD_INPUT
  */
-export async function noteProblems(text: string, note: Output['note'], needsReferences = false): Promise<string> {
+export async function noteProblems(text: string, note: Output['note'], training?: Training): Promise<string> {
+  const { needsReferences = false, model = '' } = training ?? {};
   if (isBuiltIn(text)) {
     await checkProblems(text);
+    if (isFamily(model) && text !== model) note(otherFamily(model));
     return text;
   }
   const { place } = parseSource(text);
@@ -118,11 +134,26 @@ export async function noteProblems(text: string, note: Output['note'], needsRefe
       if (rejected.length > MOST_NOTED) note(`skipped ${rejected.length - MOST_NOTED} more`);
       if (needsReferences && unreferenced > 0) note(`skipped ${counted(unreferenced, 'problem')}: ${NO_REFERENCE}`);
       if (untested > 0) note(`${counted(untested, 'problem')} without tests: no program counts as a solution`);
+      if (training) for (const line of doubts(checked!, model)) note(line);
     } finally {
       counter.stop();
     }
     return source;
   });
+}
+
+const otherFamily = (model: string): string =>
+  `model '${model}' was made for the problems '${model}' and solves few others: choose a preset of a public model`;
+
+/** Why the figures of a run on these problems may say little. */
+function doubts({ splits, descriptions }: CheckedProblems, model: string): string[] {
+  const small = (['validation', 'test'] as const).filter((split) => splits[split].length < FEW_PROBLEMS);
+  const sizes = small.map((split) => `${split} has ${counted(splits[split].length, 'problem')}`).join(', ');
+  const few = small.length === 0 ? [] : [`${sizes}: figures of so few say little`];
+  if (!isFamily(model)) return few;
+  const text = descriptions.join('\n');
+  const tokens = loadTokenizer(shippedModelPath(model)).encode(text).length;
+  return tokens > SPELLED * text.split(/\s+/).length ? [...few, otherFamily(model)] : few;
 }
 
 export function noteUnread(unread: ReadonlySet<string>, note: Output['note']): void {

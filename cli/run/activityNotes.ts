@@ -14,6 +14,7 @@ const NOTED_FROM = 3; // the attempt from which on a failing activity is noted; 
 const STEPS: Record<string, string> = {
   prepareSolving: 'loading the model',
   generateChains: 'sampling chains',
+  sampleChains: 'sampling chains',
   generateTests: 'writing tests',
   executeSuite: 'running tests',
 };

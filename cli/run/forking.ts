@@ -1,13 +1,13 @@
 // Makes the id and the input of a run that starts at a checkpoint of another run.
 import { merged } from '../../core/config/objects.js';
 import { resolveConfig } from '../../core/config/presets.js';
-import type { RunConfigInput } from '../../core/schema/config.js';
+import type { RunConfig } from '../../core/schema/config.js';
 import { loadCheckpoint } from '../../store/checkpoints.js';
 import { checkRunId } from '../../store/checks.js';
 import type { ObjectStore } from '../../store/objectStore.js';
 import { readConfigAt, readInput } from '../../store/runs.js';
 import type { Store } from '../../store/store.js';
-import { withPaths } from '../input/config.js';
+import { checkPrograms, withPaths } from '../input/config.js';
 import type { CheckpointId } from '../input/naming.js';
 
 /**
@@ -18,7 +18,7 @@ export async function forkInput(
   store: Store,
   { runId, name }: CheckpointId,
   fields: Record<string, unknown>,
-): Promise<{ input: RunConfigInput; name: string }> {
+): Promise<{ input: RunConfig; name: string }> {
   const { metadata } = await loadCheckpoint(store, runId, name);
   const config = await readConfigAt(store, metadata);
   const { engine, budget, failure } = (await readInput(store, runId)) ?? config;
@@ -34,9 +34,10 @@ export async function prepareFork(
   from: CheckpointId,
   fields: Record<string, unknown>,
   named?: string,
-): Promise<{ id: string; input: RunConfigInput; name: string }> {
+): Promise<{ id: string; input: RunConfig; name: string }> {
   const { input, name } = await forkInput(store, from, withPaths(fields));
   const id = named ?? `${from.runId}-from-${name.replace('checkpoint_', '')}`;
   checkRunId(id);
+  await checkPrograms(input);
   return { id, input, name };
 }

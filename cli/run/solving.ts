@@ -18,7 +18,7 @@ import { noteProblems, noteSkipped } from '../input/problemSource.js';
 import { interruptible } from '../terminal/interrupt.js';
 import type { Output } from '../terminal/output.js';
 import { notingActivities } from './activityNotes.js';
-import { noteUnused, type SessionFlags, withSession, withStore } from './session.js';
+import { hasServer, noteUnused, type SessionFlags, withSession, withStore } from './session.js';
 
 export type SolvingFlags = SessionFlags & ModelFlags;
 
@@ -42,6 +42,8 @@ export async function solveWith(
   const run = policy.checkpoint?.runId;
   const hasReport = run !== undefined && (await store.runFileUsedAt(run, REPORT)) !== undefined;
   const report = hasReport ? store.locate(`runs/${run}/${REPORT}`) : undefined;
+  if (!hasServer(flags.store))
+    output.note('a workflow samples the chains: a Temporal server and a worker run as long as this command');
   return withSession(flags, output, 'if-none-poll', (session) => {
     noteUnused(session, flags, output);
     const { client } = session;

@@ -3,7 +3,7 @@ import { GauntletError } from '../base/errors.js';
 import { applyConfigPatch, withRecordedChanges } from '../config/liveConfig.js';
 import type { RunConfig } from '../schema/config.js';
 import type { ControlMetrics } from '../schema/metrics.js';
-import type { RunFailure } from '../schema/run.js';
+import type { RunFailure, RunProgress } from '../schema/run.js';
 
 /** A request takes effect between two steps; requests are handled in the order in which they were made. */
 export type Request = { at: string } & ( // `at` is a time in ISO 8601
@@ -56,6 +56,16 @@ export class RequestQueue {
 
   take(): Request | undefined {
     return this.snapshot.pending.shift();
+  }
+
+  /**
+   * What was requested and has no effect yet in a run with this state. A pause that was taken waits for the evaluation that
+   * overlaps with the last step.
+   */
+  requestedIn(state: RunProgress['state']): Request['kind'][] {
+    const kinds = this.snapshot.pending.map(({ kind }) => kind);
+    const isPausing = this.isPaused && !this.stopping && state !== 'paused' && !kinds.includes('pause');
+    return isPausing ? ['pause', ...kinds] : kinds;
   }
 
   get isEmpty(): boolean {

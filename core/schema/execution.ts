@@ -6,6 +6,12 @@ import { type Value, valueSchema } from './value.js';
 /** The largest limits. Larger values would mean no limit, and clocks and kernels cannot count that far. */
 export const MOST = { seconds: 1e7, memoryMb: 1 << 20, outputBytes: 1 << 30 } as const;
 
+/**
+ * The least memory that people may choose: Python itself takes 20 MB in Docker and 30 MB in WebAssembly. Stored configurations
+ * may have less, so the schema allows it.
+ */
+export const LEAST_MEMORY_MB = 32;
+
 /** The most bytes that a program may print, unless its job says otherwise. */
 export const OUTPUT_BYTES = 1_000_000;
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
@@ -68,6 +69,82 @@ describe('command-line validation', () => {
     assert.equal(code, EXIT.usage);
     assert.match(err, /^error: rollouts\.endpoint: .* set GAUNTLET_ROLLOUTS_ENDPOINT .*BAD_CONFIG.*\n$/);
     assert.equal(existsSync(file('store')), false);
+  });
+  it('refuses limits and runtimes with which no program could run, and starts nothing', async () => {
+    const answers: Record<string, object> = {
+      '/version': { Version: '1', Components: [] },
+      '/info': { Runtimes: { runc: {}, runsc: {} }, MemoryLimit: true, PidsLimit: true, CpuCfsQuota: true },
+    };
+    const daemon = createHttpServer(({ url = '' }, response) => response.end(JSON.stringify(answers[url])));
+    await new Promise<void>((settle) => daemon.listen(0, '127.0.0.1', settle));
+    const host = `tcp://127.0.0.1:${(daemon.address() as { port: number }).port}`;
+    const runtime = 'containers.runtime=nope';
+    const [made, absent] = [await madeRun(), 'unix:///nowhere.sock'];
+    const train = ['train', '--model', file('none'), ...store];
+    const noModel = /^error: \S*none: no such folder/m;
+    for (const [argv, DOCKER_HOST, line] of [
+      [[...train, '--set', 'limits.memoryMb=31'], host, /^error: limits\.memoryMb: must be at least 32, .*BAD_CONFIG/],
+      [[...train, '--set', 'limits.memoryMb=32'], host, noModel],
+      [
+        [...train, '--set', runtime],
+        host,
+        /^error: this Docker daemon has no runtime 'nope' \(installed: runc, runsc\)/,
+      ],
+      [[...train, '--set', 'containers.runtime=runsc'], host, noModel],
+      [[...train, '--set', runtime], absent, noModel], // a daemon may start later
+      [[...train, '--set', runtime, '--sandbox', 'wasm'], absent, /^error: runtime 'nope' requires --sandbox docker/],
+      [
+        [...train, '--set', 'containers.isolation=strict', '--sandbox', 'wasm'],
+        host,
+        /^error: isolation 'strict' requires/,
+      ],
+      [
+        ['fork', 'made/best', 'f', '--store', made.folder, '--set', runtime],
+        host,
+        /^error: this Docker daemon has no runtime/,
+      ],
+      [['schedule', 'create', 'n', ...store, '--set', runtime], host, /^error: this Docker daemon has no runtime/],
+    ] as const) {
+      const { code, err } = await withEnvironment({ DOCKER_HOST, TEMPORAL_ADDRESS: undefined }, ...argv);
+      assert.match(err, line, argv.join(' '));
+      assert.notEqual(code, 0);
+    }
+    daemon.close();
+    assert.equal(existsSync(file('store')), false);
+    assert.equal(existsSync(join(made.folder, 'temporal.json')), false);
+  });
+  it('warns about small splits, and about problems that a shipped model does not know', async () => {
+    const write = (count: number, description: string) =>
+      Array.from({ length: count }, (_, i) => ({
+        id: `p${i}`,
+        description,
+        function_signature: 'def f(x):',
+        reference_solution: 'x',
+        baseline_tests: ['f(1) == 1'],
+      }));
+    const known = 'Return the sum of the numbers in nums that are even, squared.';
+    const place = await temporaryFolder({
+      'known.json': JSON.stringify(write(200, known)),
+      'few.json': JSON.stringify(write(12, known)),
+      'other.json': JSON.stringify(write(200, 'Turn a title into a slug: words joined by dashes.')),
+    });
+    const few = /^validation has \d problems?, test has \d problems?: figures of so few say little$/m;
+    const family = /^model 'tiny' was made for the problems 'tiny' and solves few others: .*$/m;
+    const rollouts = 'rollouts={"endpoint":"http://gpu:8000","adapters":"/shared"}'; // refused before anything starts
+    for (const [problems, model, warnings] of [
+      ['known.json', 'tiny', []],
+      ['few.json', 'tiny', [few]],
+      ['other.json', 'tiny', [family]],
+      ['other.json', shippedModelPath('tiny'), []], // any other model
+      ['tiny', 'tiny', []],
+      ['steps', 'tiny', [family]],
+    ] as const) {
+      const from = problems.includes('.') ? join(place, problems) : problems;
+      const argv = ['train', '--problems', from, '--model', model, '--set', rollouts, '--store', join(place, 's')];
+      const { err } = await inProcess(...argv);
+      assert.equal(err.trim().split('\n').length, warnings.length + 1, err);
+      for (const warning of warnings) assert.match(err, warning);
+    }
   });
   it('refuses an unknown field in a configuration', () =>
     refuses(

@@ -159,7 +159,7 @@ describe('gauntlet sandbox run', function () {
       'a bad limit option',
       ['--memory-mb', '0'],
       lines(ROWS),
-      /'--memory-mb <n>' argument '0' is invalid\. It is not a whole number from 1 to 1048576/,
+      /'--memory-mb <n>' argument '0' is invalid\. It is not a whole number from 32 to 1048576/,
     ],
     [
       'an unknown mode',

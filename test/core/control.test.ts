@@ -14,6 +14,25 @@ describe('isRecordedAt', () => {
 });
 
 describe('RequestQueue', () => {
+  it('shows a request until it has an effect', () => {
+    const queue = new RequestQueue();
+    const at = '2026-01-01';
+    queue.accept({ kind: 'pause', at });
+    assert.deepEqual(queue.requestedIn('training'), ['pause']);
+    queue.take();
+    assert.deepEqual(queue.requestedIn('evaluating'), ['pause'], 'it waits for an evaluation');
+    assert.deepEqual(queue.requestedIn('paused'), []);
+    queue.accept({ kind: 'resume', at });
+    assert.deepEqual(queue.requestedIn('paused'), ['resume']);
+    queue.take();
+    assert.deepEqual(queue.requestedIn('training'), []);
+    for (const kind of ['pause', 'stop'] as const) {
+      queue.accept({ kind, at });
+      queue.take();
+    }
+    assert.deepEqual(queue.requestedIn('completed'), [], 'a stop ends the pause');
+  });
+
   it('refuses every request except another stop once a stop was accepted, even in the next execution', () => {
     const queue = new RequestQueue();
     queue.accept({ kind: 'stop', at: '2026-01-01' });

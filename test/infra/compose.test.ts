@@ -1,4 +1,5 @@
-// infra/compose.yaml has one service for each role, names existing commands and files, and opens ports only to this machine.
+// The Compose files name existing commands and files, and open ports only to this machine. infra/compose.yaml has one worker
+// for each role.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -19,29 +20,45 @@ interface Service {
   cap_drop?: string[];
   environment?: Record<string, string | number>;
   stop_grace_period?: string;
+  restart?: string;
 }
 
-const FILE = 'infra/compose.yaml';
+const FILES = ['infra/compose.yaml', 'infra/compose.up.yaml'];
 const PARSER = 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2';
-const { services, volumes } = parse(readFileSync(FILE, 'utf8'), { merge: true }) as {
+interface Composed {
   services: Record<string, Service>;
   volumes: Record<string, null>;
+}
+const composed = (file: string) => {
+  const { services, volumes } = parse(readFileSync(file, 'utf8'), { merge: true }) as Composed;
+  return { services, volumes, ours: Object.values(services).filter(({ build }) => build !== undefined) };
 };
-const workers = Object.values(services).filter(({ build }) => build !== undefined);
 
-describe(FILE, () => {
-  it('has one worker for each role, with existing options', () => {
-    const { options } = createProgram().commands.find((command) => command.name() === 'worker')!;
-    const roles = workers.flatMap(({ command = [] }) => {
-      assert.equal(command[0], 'worker');
+it('infra/compose.yaml has one worker for each role, and infra/compose.up.yaml runs `up`', () => {
+  const [workers, up] = FILES.map((file) => composed(file).ours.map(({ command = [] }) => command));
+  const roles = workers!.flatMap((command) => parseRoles(command[command.indexOf('--role') + 1]!));
+  assert.deepEqual(roles.sort(), [...WORKER_ROLES].sort());
+  assert.deepEqual(
+    [...workers!, ...up!].map(([name]) => name),
+    ['worker', 'worker', 'worker', 'up'],
+  );
+});
+
+for (const FILE of FILES) describe(FILE, () => checksOf(FILE));
+
+function checksOf(FILE: string): void {
+  const { services, volumes, ours: workers } = composed(FILE);
+
+  it('starts our services again after a crash, and gives them existing options', () => {
+    for (const { command = [], restart } of workers) {
+      assert.equal(restart, 'unless-stopped');
+      const { options } = createProgram().commands.find((each) => each.name() === command[0])!;
       for (const word of command.filter((each) => each.startsWith('--')))
         assert.ok(
           options.some(({ long }) => long === word),
           word,
         );
-      return parseRoles(command[command.indexOf('--role') + 1]!);
-    });
-    assert.deepEqual(roles.sort(), [...WORKER_ROLES].sort());
+    }
   });
 
   it('builds workers from files of the checkout, and drops their capabilities', () => {
@@ -64,7 +81,7 @@ describe(FILE, () => {
 
   it('opens ports only to this machine', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
-    assert.ok(ports.length >= 2);
+    assert.equal(ports.length >= 2, FILE === FILES[0]);
     for (const port of ports) assert.match(port, /^127\.0\.0\.1:\d+:\d+$/);
   });
 
@@ -96,4 +113,4 @@ describe(FILE, () => {
     const { status, stderr } = run(usable.check);
     assert.equal(status, 0, stderr);
   });
-});
+}

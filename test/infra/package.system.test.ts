@@ -51,7 +51,16 @@ describe('the npm package', function () {
       .map((path) => `dist/${path.replace(/ts$/, 'js')}`);
     const pages = ['index.html', 'main.css', 'main.js'].map((name) => `dist/dashboard/web/${name}`);
     const entries = ['index', 'engine', 'sandbox', 'store'].map((name) => `dist/api/${name}.d.ts`);
-    for (const path of [...data, ...modules, ...pages, ...entries, 'dist/.version', 'bin/gauntlet.mjs', 'LICENSE'])
+    for (const path of [
+      ...data,
+      ...modules,
+      ...pages,
+      ...entries,
+      'dist/.version',
+      'bin/gauntlet.mjs',
+      'infra/gauntlet.service',
+      'LICENSE',
+    ])
       assert.ok(paths.includes(path), `${path} is missing`);
   });
 

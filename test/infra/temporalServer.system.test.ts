@@ -277,8 +277,8 @@ describe('ensureServer', () => {
 
   it('shows the last line of the log if the server fails to start', async () => {
     const folder = temporaryFolder();
-    const broken = program(folder, 'temporal', 'echo "disk is full" >&2; exit 1');
-    const line = /ended at once: disk is full \(see .*temporal\.log\)/;
+    const broken = program(folder, 'temporal', `echo "${'could not build: '.repeat(50)}disk is full" >&2; exit 1`);
+    const line = /ended at once: .{280,}: disk is full \(see .*temporal\.log\)/;
     await assert.rejects(
       ensureServer({ storeDir: folder, port: 0, uiPort: 0, env: { ...env, TEMPORAL_CLI: broken } }),
       coded('SERVER_UNAVAILABLE', line),

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { RunResult } from '../../core/schema/run.js';
+import { gauntlet } from '../cli/support.js';
 import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 import { record } from './golden.js';
@@ -26,6 +27,14 @@ describe('control requests to a running workflow', function () {
     hold.release();
     const paused = await f.until('paused');
     assert.equal(paused.step, 1);
+    const { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE } = process.env;
+    const { out } = await gauntlet(['doctor'], { TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE });
+    assert.match(
+      out,
+      new RegExp(
+        `temporal server +${TEMPORAL_ADDRESS} \\(TEMPORAL_ADDRESS\\); a worker polls; these runs wait: ${f.id} \\(paused\\)`,
+      ),
+    );
     assert.deepEqual((await f.details()).slice(0, 2), [
       `**paused** · step 1 of ${paused.totalSteps}`,
       `Continue with \`gauntlet resume ${f.id}\`.`,

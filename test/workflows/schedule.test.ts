@@ -43,7 +43,7 @@ describe('a schedule of runs', function () {
   it('says how to start a worker if none is running, and nothing about workers otherwise', async () => {
     const nightly = (id: string) => ['schedule', 'create', id, '--store', world.folder];
     const served = await gauntlet(nightly('served'), { TEMPORAL_ADDRESS: host.server.address });
-    assert.match(served.out, /^schedule 'served': next run at \d{4}-\S+T02:00:00.000Z\n$/);
+    assert.match(served.out, /^schedule 'served': next run at \d{4}-\d\d-\d\d 02:00 UTC\n$/);
     assert.deepEqual([served.code, served.err], [0, '']);
     const alone = await inProcess(...nightly('alone')); // a process does not count its own workers
     assert.deepEqual(
@@ -82,6 +82,36 @@ describe('a schedule of runs', function () {
       (await loadCheckpoint(store, run, name)).metadata.files['generator/adapter_model.safetensors'];
     assert.equal(await adapter(two, 'checkpoint_stage_0_epoch_0'), await adapter(one, 'best'));
     assert.notEqual(await adapter(two, 'latest'), await adapter(one, 'latest'));
+  });
+
+  it('is shown with its cron expression, its preset, and times in its zone', async () => {
+    const client = host.client;
+    const shown = async (id: string) => (await inProcess('schedule', 'show', id, '--store', world.folder)).out;
+    const timing = { ...TIMING, timeZone: 'Asia/Tokyo' };
+    for (const [id, cron] of [
+      ['plain', '30 2 * * MON-FRI'],
+      ['named', '@daily'],
+      ['every', '@every 1h'],
+      ['noted', '0 5 * * * # before work'],
+      ['bare', '0 5 * * * #'], // as the Temporal CLI makes it
+    ] as const)
+      await createSchedule(client, { ...timing, id, cron }, scheduledInput(id, { ...RUN, preset: 'nested' }, true));
+    await createSchedule(client, { ...timing, id: 'local', cron: '0 5 * * *', timeZone: 'Local' }, RUN);
+    assert.match(await shown('local'), /^next +\d{4}-\d\d-\d\dT\S+Z, /m);
+    assert.match(await shown('plain'), /^cron +30 2 \* \* MON-FRI\ntimeZone +Asia\/Tokyo\n/m);
+    assert.match(await shown('plain'), /^next +(\d{4}-\d\d-\d\d 02:30 Asia\/Tokyo(, )?){3}$/m);
+    assert.match(await shown('plain'), /^runs +–\npreset +nested\ninput +\{"/m);
+    for (const [id, cron] of [
+      ['named', '@daily'],
+      ['every', 'every 3600 s'],
+      ['noted', 'before work'],
+      ['bare', `not recorded; see: npx gauntlet temporal schedule describe --schedule-id bare --store ${world.folder}`],
+    ] as const)
+      assert.match(await shown(id), new RegExp(`^cron +${cron}$`, 'm'));
+    const { out } = await inProcess('schedule', 'list', '--store', world.folder);
+    assert.match(out, /plain.* 02:30 Asia\/Tokyo/);
+    for (const id of ['plain', 'named', 'every', 'noted', 'bare', 'local'])
+      await client.schedule.getHandle(id).delete();
   });
 
   it('shows why it is paused', () => {

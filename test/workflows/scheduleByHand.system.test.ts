@@ -87,7 +87,9 @@ describe('a schedule created with the Temporal CLI', function () {
       await describeSchedule(schedule()),
       await describeSchedule(host.client.schedule.getHandle('own')),
     ];
-    assert.deepEqual(byHand.spec, byGauntlet.spec);
+    const [calendar, ...none] = byGauntlet.spec.calendars!;
+    assert.deepEqual([calendar!.comment, none], [timing.cron, []]);
+    assert.deepEqual(byHand.spec, { ...byGauntlet.spec, calendars: [{ ...calendar, comment: '' }] });
     assert.deepEqual(byHand.policies, byGauntlet.policies);
     const { workflowType, taskQueue, args, workflowId } = byHand.action;
     const made = byGauntlet.action;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../../core/base/errors.js';
 import { SANDBOXES, type SandboxKind } from '../../core/schema/config.js';
 import type { Isolation, Packages } from '../../core/schema/execution.js';
+import { connectDocker, requireDaemon } from '../../sandbox/docker/daemon.js';
 import { openDocker } from '../../sandbox/docker/openDocker.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
@@ -38,22 +39,32 @@ export async function openSandbox(kind: SandboxKind, options: OpenSandboxOptions
   return sandbox;
 }
 
+/**
+ * Refuses before a run starts what workers of this machine would refuse later. A Docker daemon that does not answer is not
+ * missed, because it may start later.
+ * @throws GauntletError SANDBOX_UNAVAILABLE
+ */
+export async function checkSandbox(kind: SandboxKind, options: OpenSandboxOptions): Promise<void> {
+  if (kind === 'wasm') return refuseDockerFeatures(options);
+  const daemon = options.runtime ? await connectDocker().catch(() => undefined) : undefined;
+  if (daemon) requireDaemon(daemon, options.runtime!);
+}
+
 async function choose(
   kind: SandboxKind,
   { size = sizeSet(), daemonTimeoutMs = 0, fallback = true, ...options }: OpenSandboxOptions,
   log: (line: string) => void,
 ): Promise<Sandbox> {
   const count = size === undefined ? {} : { size };
-  const feature = dockerFeature(options);
   if (kind === 'wasm') {
-    if (feature) throw new GauntletError('SANDBOX_UNAVAILABLE', `${feature} requires --sandbox docker`);
+    refuseDockerFeatures(options);
     return openWasm({ ...count, log });
   }
   try {
     return await withRetry(daemonTimeoutMs, () => openDocker({ ...options, ...count, log }), log);
   } catch (error) {
     const absent = error instanceof GauntletError && error.code === 'SANDBOX_UNAVAILABLE';
-    const replaceable = kind === 'auto' && absent && !feature;
+    const replaceable = kind === 'auto' && absent && !dockerFeature(options);
     if (!replaceable || !fallback) {
       const shown = replaceable ? new GauntletError(error.code, `${error.message}; ${NO_FALLBACK}`) : error;
       if (daemonTimeoutMs === 0 || !isUnanswered(error)) throw shown;
@@ -92,6 +103,11 @@ function isUnanswered(error: unknown): error is GauntletError {
   if (!(error instanceof GauntletError) || error.code !== 'SANDBOX_UNAVAILABLE') return false;
   const { code } = (error.cause ?? {}) as NodeJS.ErrnoException;
   return code !== undefined && NO_ANSWER.includes(code);
+}
+
+function refuseDockerFeatures(options: OpenSandboxOptions): void {
+  const feature = dockerFeature(options);
+  if (feature) throw new GauntletError('SANDBOX_UNAVAILABLE', `${feature} requires --sandbox docker`);
 }
 
 /** The requested feature that only Docker has; undefined if there is none. */
