@@ -1,5 +1,6 @@
 // Samples the next stage of every chain of a batch with the current policy or the base model.
 import { deriveKey, RandomStream } from '../../core/base/random.js';
+import { PROMPTS } from '../../core/prompts/prompts.js';
 import { type Shard, sliceOf } from '../../core/run/shards.js';
 import type { Chain } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -38,12 +39,14 @@ async function openSampling(scope: Scope, input: GenerateReasoningInput) {
   const role = await openRole(scope, input.run, 'generator');
   const { config, engine, chat, adapter } = role;
   const isTraining = input.batch.kind === 'train';
+  const { stops } = PROMPTS[config.prompts];
   const sampler = isTraining ? rolloutSampler(scope, role, input.adapter) : engine;
   const options = {
     adapter: input.adapter === undefined ? undefined : await adapter(input.adapter),
     temperature: batchTemperature(input.batch, config),
     maxNewTokens: config.sampling.maxNewTokens,
     ...(isTraining ? {} : samplingFilters(config)),
+    ...(stops && { stopSequences: stops.map((stop) => engine.encode(stop)) }),
   };
   const heartbeat = (details: unknown): void => scope.heartbeat({ ...(details as object), shard: input.shard });
   return {

@@ -125,12 +125,13 @@ export async function sampleTurns(
   };
   const room = ({ prompt }: GenerateRequest): boolean => prompt.length < contextLength;
   const sampled = asked.filter(room);
+  const stopTokens = chat.endTokens();
   const answers =
     sampled.length === 0
       ? []
       : await sampler.generate(sampled, {
           ...options,
-          stopTokens: chat.endTokens(),
+          stopTokens,
           signal: scope.signal,
           onProgress,
         });
@@ -143,7 +144,8 @@ export async function sampleTurns(
     const thinking = chat.thinkingRange(row.prompt, answerTokens);
     const start = Math.max(0, (thinking?.[1] ?? 0) - row.prompt.length);
     const isThinking = !finished && thinks(engine.decode(row.prompt.slice(-8)), engine.decode(answerTokens));
-    const text = isThinking ? '' : engine.decode(answerTokens.slice(start, finished ? -1 : undefined));
+    const hasEnd = finished && stopTokens.includes(answerTokens.at(-1)!); // not a stop sequence
+    const text = isThinking ? '' : engine.decode(answerTokens.slice(start, hasEnd ? -1 : undefined));
     const turn = { promptTokens: row.prompt, answerTokens, thinking, text, truncated: !finished };
     return { ...turn, logprobs };
   });

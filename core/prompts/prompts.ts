@@ -39,8 +39,9 @@ export const testRequest = ({ testsPerTurn, discriminator }: RunConfig): TestReq
 interface PromptRules {
   /** The conversation before the generator's first answer. By default, a chain that starts with stage 5 has no reasoning. */
   opening(problem: PromptProblem, first?: Stage, isCodeOnly?: boolean): Message[];
-  /** What the generator's first answer begins with. */
+  /** What the generator's first answer begins with, and texts that end it. */
   begun?: string;
+  stops?: readonly string[];
   /** The user turn that requests the next stage of a chain. */
   continuation(problem: PromptProblem, stage: Stage): Content;
   /** A new conversation for one stage. Without `work`, the discriminator writes tests without seeing a program. */
@@ -183,6 +184,7 @@ const evalplus: PromptRules = {
   ],
   begun:
     'Below is a Python script with a self-contained function that solves the problem and passes corresponding tests:\n```python\n',
+  stops: ['```', '```\n', '```\n\n'], // as one text each, because tokenizers join a fence and the lines after it
 };
 
 export const PROMPTS: Readonly<Record<PromptStyle, PromptRules>> = { instruct, tiny, evalplus };

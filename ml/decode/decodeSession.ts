@@ -34,8 +34,21 @@ import { segmentsOf } from './segments.js';
 export interface DecodeOptions extends SamplingOptions {
   maxNewTokens: number;
   stopTokens: readonly number[];
+  stopSequences?: readonly (readonly number[])[] | undefined;
   logprobs?: boolean;
 }
+
+/** Whether an answer, which begins at `start`, ends with a stop token or a stop sequence. */
+export const isEnded = (
+  tokens: readonly number[],
+  start: number,
+  { stopTokens, stopSequences = [] }: Pick<DecodeOptions, 'stopTokens' | 'stopSequences'>,
+): boolean =>
+  stopTokens.includes(tokens.at(-1)!) ||
+  stopSequences.some((stop) => {
+    const from = tokens.length - stop.length;
+    return from >= start && stop.every((token, i) => tokens[from + i] === token);
+  });
 
 export interface DecodeHooks {
   /** Called before every run of the model; throws to stop. */
@@ -159,7 +172,7 @@ export class DecodeSession {
         tokens.push(token);
         logprobs[index]!.push(logprob);
         sampled++;
-        const finished = options.stopTokens.includes(token);
+        const finished = isEnded(tokens, promptLength, options);
         if (!finished && done + 1 < sequence.limit) continue;
         const answer = { tokens: tokens.slice(promptLength), finished };
         answers[index] = options.logprobs ? { ...answer, logprobs: logprobs[index]! } : answer;

@@ -6,7 +6,7 @@ import { GauntletError } from '../../core/base/errors.js';
 import { uniformAt } from '../../core/base/random.js';
 import type { GenerateCounts, Generated, GenerateRequest } from '../engine/engine.js';
 import { NOT_FINITE } from '../nn/samplingGraph.js';
-import type { DecodeHooks, DecodeOptions } from './decodeSession.js';
+import { type DecodeHooks, type DecodeOptions, isEnded } from './decodeSession.js';
 
 /** The state of all rows before a chunk; see buildSamplingStep. */
 export interface RowStates {
@@ -82,7 +82,7 @@ export class Slots {
         counts.prefilled += group.starts.reduce((sum, { tokens }) => sum + tokens.length, 0);
       }
       check?.();
-      const sampled = await this.runChunk(slots, answers, options.stopTokens);
+      const sampled = await this.runChunk(slots, answers, options);
       counts.sampled += sampled;
       onTokens?.(sampled);
     }
@@ -93,7 +93,7 @@ export class Slots {
   private async runChunk(
     slots: (Slot | undefined)[],
     answers: readonly Generated[],
-    stopTokens: readonly number[],
+    options: DecodeOptions,
   ): Promise<number> {
     const { rows, steps } = this.device;
     const states: RowStates = {
@@ -124,7 +124,7 @@ export class Slots {
         if (token === NOT_FINITE)
           throw new GauntletError('BAD_MODEL', 'the probabilities of the next token are not finite');
         answer.tokens.push(token);
-        answer.finished = stopTokens.includes(token);
+        answer.finished = isEnded(answer.tokens, 0, options);
         sampled++;
       }
       if (answer.finished || answer.tokens.length === slot.limit) slots[row] = undefined;

@@ -49,6 +49,7 @@ export interface GenerateOptions {
   topK?: number; // sample from the k most likely tokens; default: all
   repetitionPenalty?: number; // > 1 lowers the logits of earlier tokens (Keskar et al. 2019); default: 1, off
   stopTokens: number[]; // an answer ends with, and includes, one of these
+  stopSequences?: number[][] | undefined; // an answer also ends with, and includes, one of these
   signal?: AbortSignal;
   onProgress?: (tokens: number) => void; // called at least once a second while the model runs, even without a new token
 }

@@ -233,6 +233,17 @@ describe('generation', () => {
     const at = free.tokens.indexOf(stop);
     const stopped = (await engine.generate([randomRow('s', 9)], { ...sample, stopTokens: [stop] }))[0]!;
     assert.deepEqual(stopped, { tokens: free.tokens.slice(0, at + 1), finished: true });
+    const [first, second, third] = free.tokens;
+    for (const stopSequences of [
+      [[second!, third!]],
+      [
+        [third!, 1],
+        [first!, second!, third!],
+      ],
+    ]) {
+      const [ended] = await engine.generate([randomRow('s', 9)], { ...sample, stopTokens: [], stopSequences });
+      assert.deepEqual(ended, { tokens: free.tokens.slice(0, 3), finished: true });
+    }
   });
 
   it('an abort stops generation, progress counts every token, and no rows give no answers', async () => {

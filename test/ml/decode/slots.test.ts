@@ -80,7 +80,12 @@ async function assertEqualsEngine(
   options: DecodeOptions,
   adapter?: Adapter,
 ): Promise<void> {
-  const expected = await engine.generate(requests, { ...options, adapter, stopTokens: [...options.stopTokens] });
+  const expected = await engine.generate(requests, {
+    ...options,
+    adapter,
+    stopTokens: [...options.stopTokens],
+    stopSequences: options.stopSequences?.map((stop) => [...stop]),
+  });
   const { answers } = await new Slots(device, engine.info.contextLength).generate(requests, options);
   const { config } = describeModel(engine.info.path);
   const merged = adapter ? mergeLora(config, weights, adapter) : weights;
@@ -113,6 +118,10 @@ describe('slots on bound memory', () => {
         const device = openDevice(c, flat, attention);
         for (const options of Object.values(KINDS))
           await assertEqualsEngine(engine, weights, device, requests, { ...options, maxNewTokens: 24, stopTokens });
+        const greedy = { temperature: 0, maxNewTokens: 24, stopTokens };
+        const [free] = await engine.generate(requests.slice(0, 1), greedy);
+        const stopSequences = [free!.tokens.slice(2, 4)];
+        await assertEqualsEngine(engine, weights, device, requests, { ...greedy, stopSequences });
         device.close();
       });
 
