@@ -78,6 +78,7 @@ export interface PrepareSolvingOutput {
   run: RunRef;
   stages: Stage[]; // the stages of a chain
   problems: number;
+  hasHidden: boolean; // false: the hidden tests of every problem are its baseline tests
   skipped?: Ref<Rejected[]>; // problems that do not fit into the context; `problems` does not count them
   temperature: number; // the temperature of evaluations
   generator: SamplingPolicy;

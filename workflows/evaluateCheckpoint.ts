@@ -74,7 +74,7 @@ export async function measure(
   const { chains, tests } = own;
   const shared = { run, per: 'problem', chains } as const;
   const hidden = await call(executeSuite, { ...shared, suite: 'hidden', tests, ...(writes && { mutants: MUTANTS }) });
-  const baseline = await call(executeSuite, { ...shared, suite: 'baseline' });
+  const baseline = prepared.hasHidden === false ? hidden : await call(executeSuite, { ...shared, suite: 'baseline' });
   const attacks = attack && (await call(executeSuite, { run, per: 'target', suite: 'hidden', tests: attack.tests }));
   const verdicts = {
     hidden: hidden.verdicts,

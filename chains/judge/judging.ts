@@ -134,7 +134,7 @@ export function readTests(
   const signature = style === 'call' ? signatureOf(problem) : undefined; // others do not pass arguments to a function
   const arity = style === 'call' ? signature && fixedArity(signature) : style === 'stdio' ? 1 : 2;
   const options = { entry: problem.entry, limit: testsPerTurn, signature, arity };
-  if (discriminator.expected === 'reference' && prompts === 'instruct') {
+  if (discriminator.expected === 'reference' && prompts !== 'tiny') {
     const { inputs, rejected } = salvageInputs(text, options);
     return { tests: inputs.map((args) => ({ args })), rejected };
   }

@@ -5,6 +5,7 @@ import { RandomStream } from '../../core/base/random.js';
 import { merged } from '../../core/config/objects.js';
 import { resolveConfig } from '../../core/config/presets.js';
 import { knowsMarkers } from '../../core/prompts/prompts.js';
+import { hasHiddenTests } from '../../core/rewards/suite.js';
 import type { Role, Stage } from '../../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../../core/schema/config.js';
 import { isBuiltIn } from '../../core/schema/problem.js';
@@ -60,6 +61,7 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
     run: { ...run, problems: await scope.store.putJson({ train: [], validation: [], test }) },
     stages: config.stages,
     problems: test.length,
+    hasHidden: test.some(hasHiddenTests),
     ...(unfit.length > 0 && { skipped: await scope.store.putJson(unfit) }),
     temperature: config.evaluation.temperature,
     generator,

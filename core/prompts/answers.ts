@@ -15,8 +15,8 @@ export function stageAnswer(style: PromptStyle, problem: Problem, stage: Stage):
 }
 
 export function testAnswer(style: PromptStyle, { expected }: TestRequest, entry: string, tests: TestCase[]): string {
-  if (style === 'instruct' && expected === 'reference')
+  if (style !== 'tiny' && expected === 'reference')
     return tests.map(({ args }) => `${nameOf(entry)}${formatArguments(args)}`).join('\n');
   const lines = tests.map((test) => `(${formatValue({ t: test.args })}, ${formatValue(test.expected)})`);
-  return style === 'instruct' ? `[\n${lines.map((line) => `    ${line},\n`).join('')}]` : lines.join('\n');
+  return style !== 'tiny' ? `[\n${lines.map((line) => `    ${line},\n`).join('')}]` : lines.join('\n');
 }

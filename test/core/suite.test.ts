@@ -2,7 +2,15 @@ import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/base/random.js';
 import { addToArchive, type BugArchive, chooseTargetChain } from '../../core/rewards/archive.js';
 import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
-import { addToPool, assembleSuite, givenTests, inputKey, poolOf, type TestPool } from '../../core/rewards/suite.js';
+import {
+  addToPool,
+  assembleSuite,
+  givenTests,
+  hasHiddenTests,
+  inputKey,
+  poolOf,
+  type TestPool,
+} from '../../core/rewards/suite.js';
 import type { TestCase } from '../../core/schema/problem.js';
 
 const test = (input: number, expected = input): TestCase => ({ args: [[input]], expected });
@@ -219,4 +227,20 @@ describe('the standard errors of a step', () => {
     assert.ok(Math.abs(errors.validity! - Math.sqrt(0.08 / 2)) < 1e-12);
     assert.deepEqual(standardErrors([]), {});
   });
+});
+
+describe('the hidden tests of a problem', () => {
+  const CHECK = 'def helper(x):\n    return x\n\ndef check(candidate):\n    assert candidate(1) == 1\n';
+  for (const [source, expected] of [
+    [undefined, false],
+    [CHECK, false],
+    [`${CHECK}\ndef check(candidate):\n    pass\n`, true],
+    [`${CHECK}\ndef test_more():\n    pass\n`, true],
+    [`${CHECK}\nclass TestMore:\n    pass\n`, true],
+    [`${CHECK}\ntest_more = make()\n`, true],
+  ] as const)
+    it(`${expected ? 'may be' : 'are not'} in the source ${JSON.stringify(source)?.slice(-40)}`, () => {
+      assert.equal(hasHiddenTests({ hiddenTests: [], ...(source && { testSource: source }) }), expected);
+      assert.ok(hasHiddenTests({ hiddenTests: [{ args: [], expected: 1 }], testSource: source }));
+    });
 });
