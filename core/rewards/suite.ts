@@ -51,14 +51,15 @@ export function givenTests(
   return suite === 'hidden' && hidden.length > 0 ? hidden : [...baselineTests, ...ofSource(false)];
 }
 
-const SEVERAL_TESTS = /\b(?:def|class)\s+[tT]est|\b[tT]est\w*\s*=|setattr|load_tests/;
+/** Matches anything but the function `check` that may be a test of a source. */
+const OTHER_TESTS =
+  /\b(?:def|class)\s+[tT]est|\b[tT]est\w*\s*=|setattr|load_tests|^(?:assert|for|if|try|while|with)\b/m;
 
 /** Whether a problem has hidden tests beside its baseline tests. A source with one function `check`, as HumanEval's, has one test. */
-export const hasHiddenTests = ({
-  hiddenTests,
-  testSource = '',
-}: Pick<Problem, 'hiddenTests' | 'testSource'>): boolean =>
-  hiddenTests.length > 0 || SEVERAL_TESTS.test(testSource) || testSource.split(/\bdef\s+check\b/).length > 2;
+export function hasHiddenTests({ hiddenTests, testSource }: Pick<Problem, 'hiddenTests' | 'testSource'>): boolean {
+  if (hiddenTests.length > 0 || testSource === undefined) return hiddenTests.length > 0;
+  return OTHER_TESTS.test(testSource) || testSource.split(/^def\s+check\b/m).length !== 2;
+}
 
 /** Joins baseline tests, those of the mistake book, and valid generated ones. The first test of each input stays. */
 export function assembleSuite(

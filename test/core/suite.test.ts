@@ -238,6 +238,9 @@ describe('the hidden tests of a problem', () => {
     [`${CHECK}\ndef test_more():\n    pass\n`, true],
     [`${CHECK}\nclass TestMore:\n    pass\n`, true],
     [`${CHECK}\ntest_more = make()\n`, true],
+    ['assert f(1) == 1\nassert f(2) == 2\n', true],
+    [`${CHECK}\nassert f(2) == 2\n`, true],
+    ['def verify(f):\n    pass\n', true],
   ] as const)
     it(`${expected ? 'may be' : 'are not'} in the source ${JSON.stringify(source)?.slice(-40)}`, () => {
       assert.equal(hasHiddenTests({ hiddenTests: [], ...(source && { testSource: source }) }), expected);
