@@ -80,7 +80,8 @@ async function readGroup(store: Store, named: string[]): Promise<Group> {
         `run '${run}' has the seed of another run (${manifest.seed}): name one of them`,
       );
     const way = commandLine(`resume ${run} --watch`);
-    if (!result) throw new GauntletError('NOT_FOUND', `run '${run}' has no result yet; continue it with: ${way}`);
+    if (!result)
+      throw new GauntletError('NOT_FOUND', `run '${run}' has not ended; if it does not run, continue it with: ${way}`);
     group.set(manifest.seed, { ...manifest, rates: result.after });
   }
   return group;

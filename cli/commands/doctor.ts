@@ -18,7 +18,9 @@ import { availableMemory } from '../../ml/engine/memory.js';
 import { openEngine } from '../../ml/engine/ortEngine.js';
 import { connectDocker, describeDaemon } from '../../sandbox/docker/daemon.js';
 import { hasImage, IMAGES } from '../../sandbox/docker/image.js';
-import { storeExists } from '../../store/openStore.js';
+import type { ObjectStore } from '../../store/objectStore.js';
+import { openStore, storeExists } from '../../store/openStore.js';
+import { readAttention } from '../../store/runs.js';
 import { isS3 } from '../../store/s3Place.js';
 import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { jsonOption } from '../input/options.js';
@@ -94,7 +96,12 @@ function checks(store: string, output: Output): Record<string, Check> {
 
 /** Says what a server that runs now does. Starts none. */
 async function serverCheck(store: string, output: Output): ReturnType<Check> {
-  if (!hasServer(store)) return { required: false, detail: 'embedded, started on demand' };
+  if (!hasServer(store)) {
+    const detail = 'embedded, started on demand';
+    const waiting = (await storeExists(store)) ? await waitingIn(await openStore(store)) : [];
+    const runs = waiting.length === 0 ? '' : `; these runs wait: ${waiting.join(', ')}`;
+    return { required: false, detail: `${detail}${runs}` };
+  }
   return withSession({ store }, output, 'none', async ({ client, server }) => {
     const query = `WorkflowType = 'trainFullPipeline' AND ExecutionStatus = 'Running'`;
     const held: string[] = [];
@@ -107,6 +114,13 @@ async function serverCheck(store: string, output: Output): ReturnType<Check> {
     const runs = held.length === 0 ? 'no run waits' : `these runs wait: ${held.join(', ')}`;
     return { required: true, detail: `${server.address} (${from}); ${worker}; ${runs}` };
   });
+}
+
+/** The runs that waited for a decision when their server ended. */
+async function waitingIn(store: ObjectStore): Promise<string[]> {
+  const runs = await store.listRuns();
+  const needs = await Promise.all(runs.map((run) => readAttention(store, run)));
+  return runs.filter((_, i) => needs[i]?.state === 'waiting');
 }
 
 /** Checks that may throw without making the machine unhealthy. */

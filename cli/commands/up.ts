@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { openStore } from '../../store/openStore.js';
 import { integer, withServing } from '../input/options.js';
-import { needText } from '../run/onWaiting.js';
+import { tellNeed } from '../run/onWaiting.js';
 import { openSession, type SessionFlags, serve, withStore } from '../run/session.js';
 import { needOf } from '../run/status.js';
 import { commandLine } from '../terminal/commandLine.js';
@@ -32,7 +32,7 @@ export function addUp(program: Command): void {
       const query = `WorkflowType = 'trainFullPipeline' AND ExecutionStatus = 'Running'`;
       for await (const { workflowId, status } of session.client.workflow.list({ query })) {
         const need = await needOf(store, workflowId, status.name); // it has waited since before this command
-        if (need) output.note(needText(need));
+        if (need) await tellNeed(output, flags.onWaiting)(need);
       }
     });
   });

@@ -44,6 +44,7 @@ export async function heldActivities(client: Client, { status, raw }: WorkflowEx
   for (const { activityId, activityType, paused, attempt, lastFailure } of raw.pendingActivities ?? []) {
     if (!paused && ((attempt ?? 1) <= 1 || activityType?.name === CLAIM)) continue;
     const error = await decodeOptionalFailureToOptionalError(client.options.loadedDataConverter, lastFailure);
+    if (error instanceof ApplicationFailure && error.type === 'BUSY') continue; // it waits for the worker
     held.push({
       activity: { type: activityType?.name ?? '', id: activityId ?? '' },
       paused: paused === true,

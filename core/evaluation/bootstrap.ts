@@ -14,7 +14,7 @@ type MetricOf<T> = (problems: readonly T[]) => number | undefined;
 
 /** The difference `b` − `a` on the same problems. */
 export interface Comparison extends Estimate {
-  p: number; // the two-sided p-value; at least 1 / DRAWS, and that of a sign test whose problems all agree
+  p: number; // the two-sided p-value; at least 1 / DRAWS, and that of a sign test if all differing problems agree
 }
 
 /**
@@ -48,11 +48,9 @@ export function compare<T extends { id: string }>(
     share((draw) => draw <= 0),
     share((draw) => draw >= 0),
   );
-  return {
-    value,
-    ...intervalOf(draws, { value, least: -1, count: a.length }),
-    p: Math.min(1, Math.max(2 * tail, 1 / DRAWS, 2 ** (1 - a.length))),
-  };
+  const differing = a.filter((problem, i) => metric([problem]) !== metric([b[i]!])).length;
+  const p = Math.min(1, Math.max(2 * tail, 1 / DRAWS, 2 ** (1 - differing)));
+  return { value, ...intervalOf(draws, { value, least: -1, count: a.length }), p };
 }
 
 /** The latest resamples. All metrics use the same resamples of the same problems. */

@@ -151,8 +151,8 @@ describe(`the pages in a browser${skipped}`, () => {
     await page.goto(dashboard.url);
     await page.getByRole('button', { name: 'compare run' }).click();
     await page.getByRole('link', { name: 'compare run with seed' }).click();
-    await page.getByRole('heading', { name: /^Problems lost \d+$/ }).waitFor();
-    await page.getByRole('heading', { name: /^Problems gained \d+$/ }).waitFor();
+    await page.getByRole('heading', { name: /^Problems lost \d+, \d+ beyond the noise$/ }).waitFor();
+    await page.getByRole('heading', { name: /^Problems gained \d+, \d+ beyond the noise$/ }).waitFor();
     await page.getByRole('heading', { name: 'Which is better' }).waitFor();
     await page.getByText('First differences').click(); // folded: two seeds differ from the first step on
     await page.getByRole('heading', { name: 'Tokens: step 1, discriminator' }).waitFor();

@@ -3,7 +3,7 @@
 import type { Chart, DiffView, Point } from '../../api.js';
 import { useResource } from '../data.js';
 import { decimal, intervalText, isBeyondNoise, percent, stageName, visible } from '../format.js';
-import { Card, Details, LongText, Show, Table } from '../parts/common.js';
+import { Card, Details, LongText, Scroll, Show, Table } from '../parts/common.js';
 import { LineChart, MAIN_CHARTS } from '../parts/LineChart.js';
 import { link } from '../route.js';
 import { resource } from '../source.js';
@@ -24,14 +24,8 @@ function Diff({ view }: { view: DiffView }) {
       <h1 class="sides">
         {titles(runs)[0]} and {titles(runs)[1]}
       </h1>
-      {otherSeeds ? (
-        <Better view={view} />
-      ) : (
-        <div class="columns">
-          <Better view={view} />
-          <FirstDifferences view={view} />
-        </div>
-      )}
+      <Better view={view} />
+      {!otherSeeds && <FirstDifferences view={view} />}
       <Problems view={view} />
       <Card title="Curves">
         <Curves charts={charts.filter(isMain)} />
@@ -77,7 +71,10 @@ function Better({ view: { runs, charts } }: { view: DiffView }) {
         rows={rows.map(({ title, one, two }) => {
           const shown = (rate: Point) => (
             <>
-              {percent(rate.value)} <span class="noise">{intervalText(rate)}</span>
+              {percent(rate.value)}{' '}
+              <span class="noise">
+                {intervalText(rate)}, step {rate.step}
+              </span>
             </>
           );
           const difference = (
@@ -91,7 +88,8 @@ function Better({ view: { runs, charts } }: { view: DiffView }) {
         empty="Rates appear when both sides have an evaluation."
       />
       <p class="muted">
-        The noise is that over problems. One run each says nothing about other seeds:{' '}
+        A difference within the noise is one that the two intervals explain. They are not paired by problem:{' '}
+        <code>evaluate</code> pairs them, and finds smaller differences. One run each says nothing about other seeds:{' '}
         <code>npx gauntlet compare --help</code>.
       </p>
     </Card>
@@ -107,7 +105,10 @@ function Problems({ view: { runs, problems } }: { view: DiffView }) {
     <Card
       title={
         <>
-          {title} <span class="muted">{rows.length}</span>
+          {title} <span class="muted">{rows.length}, </span>
+          <span class="muted">
+            {rows.filter(({ change }) => isBeyondNoise(change.before, change.after)).length} beyond the noise
+          </span>
         </>
       }
     >
@@ -190,14 +191,16 @@ function FirstDifferences({ view }: { view: DiffView }) {
             <Place of={tokens} />
           </p>
           {links(tokens.step)}
-          <div class="side">
-            {tokens.texts?.map((text, i) => (
-              <article key={i}>
-                <h4 class={i === 0 ? 'one' : 'two'}>{runs[i]}</h4>
-                <LongText label={`Text of ${runs[i]}`} text={text} />
-              </article>
-            ))}
-          </div>
+          <Scroll label="Both texts">
+            <div class="side">
+              {tokens.texts?.map((text, i) => (
+                <article key={i}>
+                  <h4 class={i === 0 ? 'one' : 'two'}>{runs[i]}</h4>
+                  <LongText label={`Text of ${runs[i]}`} text={text} />
+                </article>
+              ))}
+            </div>
+          </Scroll>
         </>
       )}
       {reward === undefined ? (

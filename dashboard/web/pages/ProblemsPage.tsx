@@ -93,8 +93,10 @@ function ProblemTable({ run, problems }: { run: string; problems: Problem[] }) {
       <div class="bar">
         <Search label="Filter" text={text} onText={setText} />
         <span class="muted" aria-live="polite">
-          {shown.length} of {problems.length} problems, by the share of passed tests among those of the first and the
-          last group of programs; 3/4: three of four programs pass their whole suite. Grey: within the noise
+          {shown.length} of {problems.length} problems, of which {problems.filter(({ change }) => change).length} have
+          two groups with common tests, by the share of passed tests among those of the first and the last group of
+          programs; 3/4: three of four programs pass their whole suite. Grey: within the noise, which Wilson's intervals
+          over these few programs explain
         </span>
       </div>
       <Table
