@@ -17,14 +17,15 @@ const TUNING = [
 const PRAGMAS = ['journal_mode=WAL', 'synchronous=NORMAL'].flatMap((value) => ['--sqlite-pragma', value]);
 
 // Ends the server gracefully at a line on standard input. Kills it when the pipe breaks, because this process died: the
-// next start must not find a server that is shutting down. Its database survives a kill.
-const GUARD = `
+// next start must not find a server that is shutting down. Its database survives a kill. Without the trap, the guard itself
+// would die of SIGPIPE if this process dies before it has read the line with the server's id.
+export const GUARD = `
 exec 3<&0
 "$@" </dev/null >&2 3<&- &
 server=$!
+trap '' INT HUP PIPE
 echo "$server"
 exec >&-
-trap '' INT HUP
 ( if read -r line <&3; then
     kill -TERM "$server" 2>/dev/null
     n=0; while kill -0 "$server" 2>/dev/null && [ $n -lt 80 ]; do sleep 0.1; n=$((n + 1)); done

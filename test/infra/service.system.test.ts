@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { choosePorts } from '../../infra/ports.js';
 import { ROOT } from '../../infra/root.mjs';
 import { needTemporal } from '../workflows/server.js';
 import { runNode, temporaryFolder } from './support.js';
@@ -105,7 +105,7 @@ describe('the systemd unit of `up`', function () {
   });
 
   it('comes back after kill -9 at the same port, also if it is killed while it starts, and the run goes on', async () => {
-    const { port } = await choosePorts(undefined, undefined);
+    const port = await freePort();
     const service = supervise(['7233', String(port)]);
     await until('the first start', () => service.output.includes('ready'), service);
     const first = server();
@@ -130,7 +130,7 @@ describe('the systemd unit of `up`', function () {
     const wrong = supervise(['--port', '--prt']);
     await wrong.ended;
     assert.deepEqual(wrong.exits, [2]);
-    const { port } = await choosePorts(undefined, undefined);
+    const port = await freePort();
     env.TEMPORAL_CLI = join(store, 'none');
     const missing = supervise(['7233', String(port)]);
     await until('two starts', () => missing.exits.length > 1, missing);
@@ -138,3 +138,12 @@ describe('the systemd unit of `up`', function () {
     assert.equal(missing.exits[0], 3, missing.output);
   });
 });
+
+/** A port that no other test asks for, unlike Temporal's own. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
