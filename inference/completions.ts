@@ -1,6 +1,8 @@
 // Reads requests for chat completions of OpenAI's API, and writes the answers. The program is the content, the
 // stages before it are the reasoning, and everything that solving found out is in the field `gauntlet`.
+
 import { randomUUID } from 'node:crypto';
+import { basename } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../core/base/errors.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
@@ -90,7 +92,8 @@ function checked<T>(schema: z.ZodType<T>, value: unknown, ...path: PropertyKey[]
 /** @param samples programs to choose from, unless the request says how many. @throws ApiError */
 export function parseRequest(text: string, model: string, samples: number): CompletionRequest {
   const { messages, gauntlet, ...request } = checked(requestSchema, jsonOf(text));
-  if (request.model !== model) throw otherModel(model);
+  const isFolder = /^[./~]/.test(model) && request.model === basename(model);
+  if (request.model !== model && !isFolder) throw otherModel(model);
   const { samples: count = samples, ...fields } = gauntlet ?? {};
   return {
     stream: request.stream ?? false,

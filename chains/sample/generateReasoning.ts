@@ -48,7 +48,11 @@ async function openSampling(scope: Scope, input: GenerateReasoningInput) {
     ...(isTraining ? {} : samplingFilters(config)),
     ...(stops && { stopSequences: stops.map((stop) => engine.encode(stop)) }),
   };
-  const heartbeat = (details: unknown): void => scope.heartbeat({ ...(details as object), shard: input.shard });
+  let tokens = 0;
+  const heartbeat = (details: unknown): void => {
+    tokens += (details as { tokens: number }).tokens;
+    scope.heartbeat({ tokens, shard: input.shard });
+  };
   return {
     role,
     batchKey: deriveKey(...batchPath(input.batch, config)),

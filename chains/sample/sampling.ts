@@ -118,11 +118,6 @@ export async function sampleTurns(
     const whole = promptOf(turns, prompt);
     return { prompt: whole, key, ...(sampled.length > 0 ? { sampled } : {}) };
   });
-  let written = 0;
-  const onProgress = (more: number): void => {
-    written += more;
-    scope.heartbeat({ tokens: written });
-  };
   const room = ({ prompt }: GenerateRequest): boolean => prompt.length < contextLength;
   const sampled = asked.filter(room);
   const stopTokens = chat.endTokens();
@@ -133,7 +128,7 @@ export async function sampleTurns(
           ...options,
           stopTokens,
           signal: scope.signal,
-          onProgress,
+          onProgress: (tokens) => scope.heartbeat({ tokens }),
         });
   let next = 0;
   let tokens = 0;

@@ -111,7 +111,9 @@ export function addEvaluate(program: Command): void {
     const against = reference && { checkpoint: reference.name, metrics: reference.metrics, comparisons };
     const figures = { problems, samples: programs, temperature, tokens, metrics, results, answers, warnings };
     output.result({ checkpoint: name, ...figures, against }, () => {
-      const head = `${name}: ${counted(problems, 'problem')}, ${counted(programs, 'program')} each, temperature ${temperature}`;
+      const { quantize, prompt } = flags;
+      const how = [`temperature ${temperature}`, quantize, prompt && 'prompts of EvalPlus'].filter(Boolean).join(', ');
+      const head = `${name}: ${counted(problems, 'problem')}, ${counted(programs, 'program')} each, ${how}`;
       return `${head}\n${tableOf(measured!, reference, comparisons)}`;
     });
   });
@@ -194,7 +196,7 @@ async function measure(
   const problemResults = problemResultSchema.array().parse(await store.getJson(result.results));
   const metrics = Object.fromEntries(
     METRIC_NAMES.filter((metric) => input.tests !== false || !metric.startsWith('best')).flatMap((metric) => {
-      const estimated = estimate(problemResults, METRICS[metric], metric === 'best-of-n lift' ? -1 : 0);
+      const estimated = estimate(problemResults, METRICS[metric], metric !== 'best-of-n lift');
       return estimated ? [[metric, estimated] as const] : [];
     }),
   );

@@ -54,6 +54,7 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
   };
   const tasks = await readSource(source, flags, skip);
   const programs: ProgramEvent[] = [];
+  const cut: string[] = []; // the problem of each answer that was cut off
   await withSolver(named, flags, output, async (opened, _, signal) => {
     const chosen = { ...(stages && { stages }), ...(typeof tests === 'number' && { testsPerTurn: tests }) };
     const solver = { ...opened, config: { ...opened.config, ...chosen } };
@@ -65,13 +66,13 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
     const progress = openProgress(fitting.length, output);
     const writes = typeof tests === 'number' ? true : tests;
     const options = { samples, temperature: defaultTemperature(samples), tests: writes, trustBaseline: false, signal };
-    let [answers, cut] = [0, 0];
+    let answers = 0;
     try {
       for await (const event of solveTasks(solver, fitting, { ...options, onTokens: progress.add })) {
         if (event.event === 'program') programs.push(event);
         if (event.event === 'stage') {
           answers++;
-          cut += Number(event.truncated);
+          if (event.truncated) cut.push(event.problemId);
         }
         if (event.event !== 'program' || select === 'all' || event.selected) print(event);
         if (event.event !== 'program' || event.sample > 0) continue;
@@ -81,10 +82,13 @@ async function solve(source: string, named: string | undefined, flags: Flags): P
     } finally {
       progress.stop();
     }
-    if (cut > 0) output.note(`${cut} of ${answers} answers were cut off after ${config.sampling.maxNewTokens} tokens`);
+    if (cut.length > 0)
+      output.note(`${cut.length} of ${answers} answers were cut off after ${config.sampling.maxNewTokens} tokens`);
   });
   function print(event: SolveEvent): void {
-    if (event.event === 'program' || output.json) output.result(event, () => textOf(event), !process.stdout.isTTY);
+    const isCut = cut.includes(event.problemId);
+    if (event.event === 'program' || output.json)
+      output.result(event, () => textOf(event, isCut), !process.stdout.isTTY);
     else output.note(textOf(event));
   }
   const idsOf = (rows: ProgramEvent[]): Set<string> => new Set(rows.map(({ problemId }) => problemId));
@@ -119,13 +123,13 @@ function openProgress(total: number, output: Output) {
   return { add, stop: bar.stop };
 }
 
-function textOf(event: SolveEvent): string {
+function textOf(event: SolveEvent, isCut = false): string {
   const { problemId } = event;
   if (event.event === 'program') {
     const { passed, tests, writtenPassed, writtenTests, code } = event;
     const byWritten = writtenTests > 0 ? `${writtenPassed} of ${writtenTests} written tests pass` : 'not judged';
     const verdict = tests > 0 ? `${passed} of ${tests} tests pass` : byWritten;
-    return `# ${visible(problemId)}: ${verdict}\n${code}\n`;
+    return `# ${visible(problemId)}: ${verdict}${isCut ? '; an answer was cut off' : ''}\n${code}\n`;
   }
   const head = (title: string): string => paint('cyan', `${problemId} · ${title}`, process.stderr);
   if (event.event === 'stage') {

@@ -1,5 +1,6 @@
 // The before/after table of a run.
 import { shareInterval } from '../../core/evaluation/intervals.js';
+import { checkpointName } from '../../core/schema/checkpoint.js';
 import type { RunResult } from '../../core/schema/run.js';
 import { counted, duration, interval, percent, tableText } from './output.js';
 
@@ -37,12 +38,14 @@ export function resultTable(result: RunResult): string {
     ],
     rows,
   );
+  const few = problems && problems < 5 ? '\nso few problems say little about others' : '';
+  const untrained = result.best === checkpointName(0, 0) ? ', the untrained model: no other was better' : '';
   const stopped = result.stopped === undefined ? '' : `\nended before its schedule: ${result.stopped}`;
   const { generator, discriminator } = result.digests;
   const adapters = [generator, discriminator].map((digest) => digest.replace('sha256:', '').slice(0, 8)).join(', ');
   const steps = `training steps ${duration(result.trainingSeconds)}`;
   const report = result.report === undefined ? '' : `\nreport ${result.report}`;
-  return `${table}${stopped}\nbest checkpoint ${result.best} · ${steps} · seed ${result.seed}\nadapters ${adapters}${report}`;
+  return `${table}${few}${stopped}\nbest checkpoint ${result.best}${untrained} · ${steps} · seed ${result.seed}\nadapters ${adapters}${report}`;
 }
 
 const tenths = (rate: number): number => Math.round(1000 * rate);

@@ -1,6 +1,7 @@
 // Intervals and p-values by resampling problems (Efron 1979): problems differ more than samples of one problem.
 import { RandomStream } from '../base/random.js';
-import { type Interval, shareInterval } from './intervals.js';
+import { mean } from '../rewards/rates.js';
+import { type Interval, meanShareInterval, shareInterval } from './intervals.js';
 
 const DRAWS = 2000;
 const LEVEL = 0.95;
@@ -18,14 +19,17 @@ export interface Comparison extends Estimate {
 }
 
 /**
- * Undefined if the metric is undefined. The interval lies between percentiles, and is the same for the same problems.
- * @param least the lowest possible figure; the highest is 1
+ * Undefined if the metric is undefined. The interval of a share is Wilson's, with the standard error of the resamples; that of
+ * a difference lies between percentiles.
  */
-export function estimate<T>(problems: readonly T[], metric: MetricOf<T>, least = 0): Estimate | undefined {
+export function estimate<T>(problems: readonly T[], metric: MetricOf<T>, isShare = true): Estimate | undefined {
   const value = metric(problems);
   if (value === undefined) return undefined;
   const draws = resamples(problems.length).flatMap((picked) => metric(picked.map((i) => problems[i]!)) ?? []);
-  return { value, ...intervalOf(draws, { value, least, count: problems.length }) };
+  if (!isShare) return { value, ...intervalOf(draws, value, problems.length) };
+  const center = mean(draws);
+  const error = Math.sqrt(mean(draws.map((draw) => (draw - center) ** 2)));
+  return { value, ...meanShareInterval(value, error, problems.length)! };
 }
 
 /** Compares in pairs: each resample has the same problems on both sides. @throws RangeError if the problems differ */
@@ -50,7 +54,7 @@ export function compare<T extends { id: string }>(
   );
   const differing = a.filter((problem, i) => metric([problem]) !== metric([b[i]!])).length;
   const p = Math.min(1, Math.max(2 * tail, 1 / DRAWS, 2 ** (1 - differing)));
-  return { value, ...intervalOf(draws, { value, least: -1, count: a.length }), p };
+  return { value, ...intervalOf(draws, value, a.length), p };
 }
 
 /** The latest resamples. All metrics use the same resamples of the same problems. */
@@ -64,14 +68,11 @@ function resamples(count: number): number[][] {
 }
 
 /** If all draws are equal, the interval is as wide as that of a share of 0 or 1: the next problem may be the first other one. */
-function intervalOf(
-  draws: number[],
-  { value, least, count }: { value: number; least: number; count: number },
-): Interval {
+function intervalOf(draws: number[], value: number, count: number): Interval {
   const sorted = draws.toSorted((x, y) => x - y);
   const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))]!;
   const [low, high] = [at((1 - LEVEL) / 2), at((1 + LEVEL) / 2)];
   if (low < high) return { low, high };
   const width = shareInterval(0, count).high;
-  return { low: Math.max(least, value - width), high: Math.min(1, value + width) };
+  return { low: Math.max(-1, value - width), high: Math.min(1, value + width) };
 }

@@ -290,6 +290,10 @@ describe('the text output of a command', () => {
     assert.deepEqual(counted[0], ['2 held-out problems', 'before', 'after', '95 % interval', 'change']);
     assert.equal(counted[2]![3], '34.2 to 100.0');
     assert.match(
+      resultTable({ ...RESULT, problems: 2, best: 'checkpoint_stage_0_epoch_0' }),
+      /so few .*\n.*the untrained model/,
+    );
+    assert.match(
       text,
       /best checkpoint checkpoint_stage_1_epoch_1 · training steps 4 min 31 s · seed 0\nadapters a{8}, b{8}$/,
     );
