@@ -58,7 +58,7 @@ export function addCompare(program: Command): void {
 
 function text({ value, half, count }: Mean, isDifference: boolean): string {
   if (count === 0) return '–';
-  const interval = Number.isNaN(half) ? '' : ` ± ${(100 * half).toFixed(1)}`;
+  const interval = half > 0 ? ` ± ${(100 * half).toFixed(1)}` : ''; // equal seeds are no certainty
   const shown = `${(100 * value).toFixed(1)}${interval}`;
   if (!isDifference) return `${shown} %`;
   const noise = count > 1 && Math.abs(value) <= half ? ' (within the noise)' : '';

@@ -2,14 +2,14 @@
 
 export interface Mean {
   value: number;
-  half: number; // the width of the 95 % interval on each side; NaN for one seed, and for seeds that are all equal
+  half: number; // the width of the 95 % interval on each side; NaN for one seed
   count: number;
 }
 
 export function meanOf(values: readonly number[]): Mean {
   const count = values.length;
   const value = values.reduce((sum, x) => sum + x, 0) / count;
-  return { value, half: quantile(count - 1) * standardError(values, value) || Number.NaN, count };
+  return { value, half: count > 1 ? quantile(count - 1) * standardError(values, value) : Number.NaN, count };
 }
 
 /** The mean of `b` minus `a` over the seeds. `p` is two-sided; NaN for one seed. Equal differences get that of a sign test. */

@@ -31,7 +31,6 @@ describe('statistics over seeds', () => {
     near(pairedDifference([0, 0], [1, 3]).p, 0.2951672); // t = 2, 1 degree of freedom: 1 − 2 atan(2) / π
     assert.equal(pairedDifference([1, 2], [1, 2]).p, 1);
     assert.equal(pairedDifference([1, 2, 3], [2, 3, 4]).p, 0.25, 'three equal differences are no proof');
-    assert.ok(Number.isNaN(meanOf([1, 1, 1]).half), 'equal seeds have no interval of zero width');
     assert.ok(Number.isNaN(meanOf([1]).half) && Number.isNaN(pairedDifference([1], [2]).p), 'one run has no interval');
   });
 });
