@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GUARD } from '../../infra/temporalProcess.js';
@@ -29,6 +29,7 @@ describe('the guard of an embedded server', () => {
       const guard = closes ? GUARD.replace('echo "$server"', 'sleep 0.5; echo "$server"') : GUARD;
       const child = spawn('/bin/sh', ['-c', guard, 'guard', server], { stdio: ['pipe', 'pipe', 'ignore'] });
       if (!closes) await once(child.stdout, 'data');
+      while (!existsSync(file) || readFileSync(file, 'utf8') === '') await sleep(10);
       child.stdout.destroy();
       child.stdin.destroy();
       await once(child, 'exit');
