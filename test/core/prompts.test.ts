@@ -32,7 +32,7 @@ describe('the stages of a chain', () => {
 });
 
 describe('the prompts of EvalPlus', () => {
-  it('are those of its provider for chat models', () => {
+  it('repeat word for word what EvalPlus asks a chat model', () => {
     const { opening, begun } = PROMPTS.evalplus;
     const [message, ...others] = opening(problem, 5);
     const [ask, work] = textOf(message!.content).split(/(?<=:\n)/);

@@ -126,7 +126,7 @@ describe('the systemd unit of `up`', function () {
     assert.deepEqual(service.exits, ['SIGKILL', 'SIGKILL', 0]);
   });
 
-  it('is not started again after a wrong option, and is if something is missing', async () => {
+  it('starts again if something is missing, but not after a wrong option', async () => {
     const wrong = supervise(['--port', '--prt']);
     await wrong.ended;
     assert.deepEqual(wrong.exits, [2]);
