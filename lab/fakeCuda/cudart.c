@@ -181,6 +181,14 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void
   return cudaSuccess;
 }
 
+// No kernel wrote the results that the host reads, so they hold whatever was copied to this memory before, such as token numbers.
+// Read as floats, some are not finite, and training would refuse such a gradient.
+static void clearNotFinite(uint32_t *words, size_t count) {
+  const uint32_t exponent = 0x7f800000;
+  for (size_t i = 0; i < count; i++)
+    if ((words[i] & exponent) == exponent) words[i] = 0;
+}
+
 static cudaError_t copy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind) {
   if (kind == cudaMemcpyDefault)
     kind = isOnDevice(from) ? (isOnDevice(to) ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost)
@@ -190,6 +198,7 @@ static cudaError_t copy(void *to, const void *from, size_t size, enum cudaMemcpy
   if (kind == cudaMemcpyDeviceToDevice) ADD(copiesOnDevice, 1), ADD(bytesOnDevice, size);
   // Skips large copies of what a kernel would have computed, because they would only make untouched pages real.
   if (kind != cudaMemcpyDeviceToDevice || size < 1 << 20) memmove(to, from, size);
+  if (kind == cudaMemcpyDeviceToHost) clearNotFinite(to, size / sizeof(uint32_t));
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind) {
