@@ -4,7 +4,7 @@ import { runOf } from '../chains/memoKey.js';
 import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/base/errors.js';
 import type { Environment, EnvironmentPart } from '../core/schema/environment.js';
-import { enterEnvironment } from '../store/environments.js';
+import { enterEnvironment, readEnvironments } from '../store/environments.js';
 import { readRecord } from '../store/records.js';
 import { MANIFEST } from '../store/runs.js';
 
@@ -22,7 +22,10 @@ export function environmentCheck(
     const run = runOf(input);
     if (run === undefined || deps.environment === undefined) return undefined;
     const config = await readConfig(deps.store, run);
-    const { facts, details } = await deps.environment(part, config, run.engine);
+    const { facts, details } = await deps.environment(part, config, run.engine).catch(async (error: Error) => {
+      const known = workflowType === TRAINING ? await readEnvironments(deps.store, run.runId, part) : [];
+      throw known.length > 0 ? absent(run.runId, part, error) : error;
+    });
     const key = `${part} ${run.runId}`;
     // other workflows only read a run
     if (workflowType !== TRAINING || entered.has(key)) return facts;
@@ -38,5 +41,11 @@ export function environmentCheck(
     return facts;
   };
 }
+
+/** What a run has used before may come back: Docker and drivers may start after the worker. So its absence is retried. */
+const absent = (runId: string, part: EnvironmentPart, error: Error): Error =>
+  error instanceof GauntletError && ['SANDBOX_UNAVAILABLE', 'DEVICE_UNAVAILABLE'].includes(error.code)
+    ? new GauntletError('ENVIRONMENT_CHANGED', `run ${runId} has lost its ${part}: ${error.message}`, { cause: error })
+    : error;
 
 type Facts = Environment['facts'] | undefined;

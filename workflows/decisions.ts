@@ -23,6 +23,7 @@ export class Decisions {
   settings: RunConfig['failure'] | undefined;
   private failure: RunFailure | undefined; // the failure that needs a decision
   private decision: Decision | undefined;
+  private retries = 0; // how often a person has chosen to retry
 
   constructor(private readonly host: DecisionHost) {}
 
@@ -34,15 +35,18 @@ export class Decisions {
   /** @returns one line that says what will happen */
   accept(decision: Decision): string {
     this.decision = decision;
+    if (decision === 'retry') this.retries++;
     return `${decision}: ${this.failure?.activity}`;
   }
 
-  /** Waits for a person; 'abort' if nobody decides in time. Failures wait one after the other. */
+  /** Waits for a person; 'abort' if nobody decides in time. Failures wait one after the other; a retry holds for all of them. */
   async ask(failure: RunFailure): Promise<Decision> {
     const { settings } = this;
     const { monitor, condition } = this.host;
     if (settings === undefined || settings.onFailure === 'fail') return 'abort';
+    const { retries } = this;
     while (this.failure !== undefined) await condition(() => this.failure === undefined);
+    if (this.retries > retries) return 'retry'; // what the person repaired may have caused this failure, too
     const { state } = monitor.progress;
     this.failure = failure;
     monitor.update({ state: 'waiting', failure });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import type { Deps } from '../../chains/scope.js';
+import { GauntletError } from '../../core/base/errors.js';
 import type { Turn } from '../../core/schema/chain.js';
 import type { Environment } from '../../core/schema/environment.js';
 import { enterEnvironment, readEnvironments } from '../../store/environments.js';
@@ -73,6 +74,24 @@ describe('the recorded environment of a run', () => {
     const again = () => runPipeline(createActivities(deps), 'run', TINIEST_RUN);
     await assert.rejects(again(), { type: 'ENVIRONMENT_CHANGED' });
     await again();
+  });
+
+  it('turns a missing sandbox or device into a fault that is retried, but only after the run has used one', async () => {
+    const without = (lost: Environment['part']) => {
+      const environment = async (part: Environment['part']) => {
+        if (part !== lost) return part === 'sandbox' ? SANDBOX : ENGINE;
+        throw new GauntletError(part === 'sandbox' ? 'SANDBOX_UNAVAILABLE' : 'DEVICE_UNAVAILABLE', 'nobody answers');
+      };
+      return runPipeline(createActivities({ ...world.deps, environment }), 'run', TINIEST_RUN);
+    };
+    await assert.rejects(without('sandbox'), { type: 'SANDBOX_UNAVAILABLE', nonRetryable: true });
+    await train(SANDBOX);
+    for (const part of ['sandbox', 'engine'] as const)
+      await assert.rejects(without(part), {
+        type: 'ENVIRONMENT_CHANGED',
+        nonRetryable: false,
+        message: `run run has lost its ${part}: nobody answers`,
+      });
   });
 
   it('includes an accepted change, after which programs run again in the other sandbox', async () => {

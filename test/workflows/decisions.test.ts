@@ -1,6 +1,7 @@
 // A failure that no retry fixes: the run waits for a user's decision, or fails. These runs are in this process and use the
 // decisions of the workflow; failing.test.ts tests one of each on a server.
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { GauntletError } from '../../core/base/errors.js';
 import type { RunProgress } from '../../core/schema/run.js';
 import { RUN, undisturbed } from './disturbances.js';
@@ -41,6 +42,24 @@ describe('the decision about an activity that fails for good', () => {
     }
     assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
     assert.deepEqual(failed.sort(), ['judgeEvaluation', 'trainPolicy']);
+  });
+
+  it('is needed once if an evaluation and the concurrent step fail for the same reason', async () => {
+    const { repair: repairStep, counter } = f.failUpdates(2);
+    const { repair: repairEvaluation } = f.failWrite('metrics/1-validation.json');
+    let isWritten = false;
+    f.beforeWrite((path) => {
+      isWritten ||= path === 'metrics/1-validation.json';
+    });
+    f.start();
+    const { activity } = (await f.until('waiting')).failure!;
+    while (!isWritten || counter.calls < 2) await sleep(10);
+    await sleep(100); // both have failed, and the second one waits
+    repairStep();
+    repairEvaluation();
+    await decide('retry');
+    assert.deepEqual(await f.completed(), (await undisturbed()).bytes);
+    assert.match(activity, /^(judgeEvaluation|trainPolicy)$/);
   });
 
   it('does not prevent the current step from completing while an evaluation has failed', async () => {

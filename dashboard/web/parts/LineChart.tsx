@@ -33,9 +33,9 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
   const [spoken, setSpoken] = useState('');
   const isVisible = useVisibility(place);
   // a page has dozens of charts, so a chart off the screen waits until the browser is idle, or prints
-  const draw = (): uPlot => {
-    const element = place.current!;
-    plot.current ??= new uPlot(optionsOf(props, element), alignedData(props.current.chart), element);
+  const draw = (): uPlot | undefined => {
+    const element = place.current; // null after the page has changed
+    if (element) plot.current ??= new uPlot(optionsOf(props, element), alignedData(props.current.chart), element);
     return plot.current;
   };
   // a change of this text needs a new plot; other changes are drawn into the existing plot
@@ -55,11 +55,12 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
     };
   }, [shape]);
   useEffect(() => {
-    if (isVisible) draw().setData(alignedData(chart));
+    if (isVisible) draw()?.setData(alignedData(chart));
   }, [chart, isVisible, shape]);
 
   const onKeyDown = (event: KeyboardEvent): void => {
     const created = draw();
+    if (!created) return;
     const [steps] = created.data;
     const at = picked.current ?? created.cursor.idx ?? undefined;
     if (event.key === 'Enter' && at !== undefined) onPick?.(steps[at]!);
