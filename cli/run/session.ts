@@ -30,7 +30,9 @@ import type { Output } from '../terminal/output.js';
 import { describeExecution } from './executions.js';
 import { tellNeed } from './onWaiting.js';
 
-const GRPC_CANCELLED = 1;
+/** Statuses of gRPC with which calls of this process end before they reach a server. */
+export const ENDED = { code: 1, details: 'the session has ended' }; // CANCELLED
+const GONE = { code: 14, details: 'it has ended' }; // UNAVAILABLE
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
 const POLL_S = 75; // a poll waits up to a minute for a task
 
@@ -136,7 +138,7 @@ export async function openSession(
     const { channelArgs, ...settings } = forClient(server.connection);
     connection = await Connection.connect({
       ...settings,
-      interceptors: interceptorsUntil(() => closing),
+      interceptors: interceptorsUntil(() => (closing ? ENDED : isGone(server, options.store) ? GONE : undefined)),
       channelArgs: { ...channelArgs, 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
     });
     const tracing = await openTracing();
@@ -177,16 +179,30 @@ export function noteUnused({ workers }: Session, { sandbox, device }: SessionFla
     note(`${unused.join(' and ')}: without effect, because this command starts no worker`);
 }
 
+interface Listener {
+  onReceiveMessage?(message: null): void;
+  onReceiveStatus?(status: object): void;
+}
 type Interceptors = NonNullable<ConnectionOptions['interceptors']>;
 
-/** Stops the client's own retries when the session ends. Otherwise a retry on the closed channel would end the process. */
-export function interceptorsUntil(closed: () => boolean): Interceptors {
+/** Whether the embedded server that a command found has ended. Another program, and its server, may have the port by now. */
+const isGone = ({ pid, address }: TemporalServer, store: string): boolean =>
+  pid !== undefined && runningAddress(localFolder(store)) !== address;
+
+/**
+ * Fails calls with a status, if there is one, instead of sending them. It stops the client's own retries when the session ends:
+ * a retry on the closed channel would end the process.
+ */
+export function interceptorsUntil(status: () => typeof ENDED | undefined): Interceptors {
   const cancelled = ((options, nextCall) => {
-    if (!closed()) return nextCall(options);
+    const end = status();
+    if (end === undefined) return nextCall(options);
     const nothing = (): undefined => undefined;
     const call = {
-      start: (metadata: object, listener?: { onReceiveStatus?(status: object): void }) =>
-        listener?.onReceiveStatus?.({ code: GRPC_CANCELLED, details: 'the session has ended', metadata }),
+      start: (metadata: object, listener: Listener = {}) => {
+        listener.onReceiveMessage?.(null); // gRPC tells of no message, too, before it tells the status
+        listener.onReceiveStatus?.({ ...end, metadata });
+      },
       sendMessage: nothing,
       sendMessageWithContext: nothing,
       startRead: nothing,

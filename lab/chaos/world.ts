@@ -6,7 +6,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { interceptorsUntil } from '../../cli/run/session.js';
+import { ENDED, interceptorsUntil } from '../../cli/run/session.js';
 import { WORKER_ROLES, type WorkerRole } from '../../core/temporal/queues.js';
 import { forClient } from '../../infra/proxy.js';
 import { scriptArguments } from '../../infra/scripts.js';
@@ -70,7 +70,7 @@ export class World {
 
   /** Restarts the server at the same port. The channel reconnects by itself. */
   async client(): Promise<Client> {
-    const interceptors = interceptorsUntil(() => this.ending);
+    const interceptors = interceptorsUntil(() => (this.ending ? ENDED : undefined));
     this.connection ??= await Connection.connect({ ...forClient(this.server.connection), interceptors });
     return new Client({ connection: this.connection, namespace: this.server.namespace });
   }

@@ -188,11 +188,12 @@ describe('queryProgress', () => {
 });
 
 describe('interceptorsUntil', () => {
-  it('passes calls on until the session ends and cancels every later call', () => {
+  it('passes calls on until there is a status, and ends every later call with it', () => {
+    const ended = { code: 14, details: 'it has ended' };
     let closed = false;
     const made: object[] = [];
     const real = { start: () => undefined };
-    const [, cancelled, ...none] = interceptorsUntil(() => closed); // is called after the client's own interceptor, which retries
+    const [, cancelled, ...none] = interceptorsUntil(() => (closed ? ended : undefined)); // is called after the client's own interceptor, which retries
     assert.deepEqual(none, []);
     const call = (options: object) =>
       cancelled!(
@@ -210,7 +211,7 @@ describe('interceptorsUntil', () => {
     late.start({} as never, { onReceiveStatus: (status: object) => told.push(status) } as never);
     late.sendMessage('a message');
     late.halfClose();
-    assert.deepEqual(told, [{ code: 1, details: 'the session has ended', metadata: {} }]);
+    assert.deepEqual(told, [{ ...ended, metadata: {} }]);
     assert.deepEqual(made, [options]);
   });
 });

@@ -6,6 +6,8 @@ import { createServer, type Server } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
+import { openSession } from '../../cli/run/session.js';
+import { createOutput } from '../../cli/terminal/output.js';
 import { GauntletError } from '../../core/base/errors.js';
 import { SEARCH_ATTRIBUTES } from '../../core/temporal/searchAttributes.js';
 import { isAlive } from '../../infra/lock.mjs';
@@ -342,5 +344,26 @@ describe('ensureServer', () => {
     writeInto(storeDir, 'temporal.json', JSON.stringify(state));
     const server = await start({ storeDir, port: 0, uiPort: 0 });
     assert.equal(JSON.parse(readFileSync(join(storeDir, 'temporal.json'), 'utf8')).pid, server.pid);
+  });
+
+  it('is not asked under an address where it no longer is, because another program may have the port', async () => {
+    const storeDir = temporaryFolder();
+    await start({ storeDir, port: 0, uiPort: 0 });
+    const { TEMPORAL_ADDRESS: address } = process.env;
+    delete process.env.TEMPORAL_ADDRESS;
+    const session = await openSession({ store: storeDir }, createOutput(), 'none');
+    try {
+      const ask = () =>
+        session.client.connection.withDeadline(Date.now() + 5000, () =>
+          session.client.workflowService.getSystemInfo({}),
+        );
+      await ask();
+      const file = join(storeDir, 'temporal.json');
+      writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), port: 1 }));
+      await assert.rejects(ask(), /it has ended/);
+    } finally {
+      await session.close();
+      if (address !== undefined) process.env.TEMPORAL_ADDRESS = address;
+    }
   });
 });
