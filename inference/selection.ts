@@ -39,6 +39,11 @@ export interface TestReport {
   verdicts: Verdict[]; // one verdict per sample's program; empty if no answer has enough votes
 }
 
+export interface FailedTest {
+  test: string; // 'solve([1, 2], 3) == 4', or the name of a test in the test source
+  verdict: Verdict;
+}
+
 /** How many tests cannot be read, by the reason; 'missing': fewer tests were written than requested. */
 export type Unreadable = Partial<Record<RejectionReason | 'missing', number>>;
 
@@ -131,6 +136,7 @@ export async function ownTests(
 /** The results of one sample's program. */
 interface JudgedProgram {
   baseline: number; // how many baseline tests it passes
+  failed?: FailedTest | undefined; // the first baseline test that it fails
   written: number; // how many written tests it passes
   agreement: number; // for how many inputs its answer is the one that the programs vote for
 }
@@ -173,8 +179,15 @@ export async function judgeSamples(
     const verdicts = place === undefined ? [] : onWritten!.map((of) => of[place]!);
     return { sample, stage, call, expected: stated === undefined ? null : formatValue(stated), verdicts };
   });
+  const textOf = (test: GivenTest): string =>
+    'source' in test ? test.source : `${task.entry}${formatArguments(test.args)} == ${formatValue(test.expected)}`;
+  const failedOf = (verdicts: readonly Verdict[]): FailedTest | undefined => {
+    const t = verdicts.findIndex((verdict) => verdict !== 'pass');
+    return t < 0 ? undefined : { test: textOf(own[t]!), verdict: verdicts[t]! };
+  };
   const counts = programs.map((_, p) => ({
     baseline: countPassed(baseline![p]!),
+    failed: failedOf(baseline![p]!),
     written: countPassed(onWritten![p]!),
     agreement: countPassed(onVoted![p]!),
   }));

@@ -13,6 +13,7 @@ import type { Solver } from './policies.js';
 import {
   type Attempt,
   bestProgram,
+  type FailedTest,
   judgeSamples,
   ownTests,
   type TestReport,
@@ -67,6 +68,7 @@ export interface ProgramEvent {
   code: string; // '' if the chain has none
   passed: number; // how many tests of the problem it passes
   tests: number; // how many tests the problem has
+  failed?: FailedTest | undefined; // the first of them that it fails
   unjudged?: string | undefined; // why there are none
   writtenPassed: number; // how many tests of the discriminator it passes
   writtenTests: number; // how many of these tests ran
@@ -186,6 +188,7 @@ async function* judged(
       sample,
       code,
       passed: found.programs[sample]!.baseline,
+      failed: found.programs[sample]!.failed,
       tests: own.tests.length,
       ...(own.tests.length === 0 && { unjudged: own.unjudged }),
       writtenPassed: found.programs[sample]!.written,

@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { countAnswers } from '../../chains/sample/countAnswers.js';
 import { GauntletError } from '../../core/base/errors.js';
+import { visible } from '../../core/base/visible.js';
 import { type Comparison, compare, type Estimate, estimate } from '../../core/evaluation/bootstrap.js';
 import { METRIC_NAMES, METRICS, type MetricName } from '../../core/evaluation/metrics.js';
 import type { Stage } from '../../core/schema/chain.js';
@@ -50,6 +51,7 @@ interface Flags extends SessionFlags, ModelFlags, ReadingFlags {
   out?: string;
 }
 
+const NAMED = 10; // unsolved problems
 const PART = 64; // programs that are sampled in one activity
 
 interface Measured extends Omit<EvaluateCheckpointResult, 'metrics'>, Omit<CountAnswersOutput, 'problems'> {
@@ -109,12 +111,16 @@ export function addEvaluate(program: Command): void {
     const comparisons = reference ? compareAll(reference.problemResults, measured!.problemResults) : undefined;
     const { name, problems, samples: programs, temperature, tokens, metrics, results, answers, warnings } = measured!;
     const against = reference && { checkpoint: reference.name, metrics: reference.metrics, comparisons };
-    const figures = { problems, samples: programs, temperature, tokens, metrics, results, answers, warnings };
+    const failed = measured!.problemResults.filter(({ solved }) => solved === 0).map(({ id }) => id);
+    const figures = { problems, samples: programs, temperature, tokens, metrics, results, answers, warnings, failed };
     output.result({ checkpoint: name, ...figures, against }, () => {
       const { quantize, prompt } = flags;
       const how = [`temperature ${temperature}`, quantize, prompt && 'prompts of EvalPlus'].filter(Boolean).join(', ');
       const head = `${name}: ${counted(problems, 'problem')}, ${counted(programs, 'program')} each, ${how}`;
-      return `${head}\n${tableOf(measured!, reference, comparisons)}`;
+      const cut = answers?.generator?.cutRate
+        ? `\n${percent(answers.generator.cutRate)} of the answers were cut off`
+        : '';
+      return `${head}\n${tableOf(measured!, reference, comparisons)}${cut}${namesOf(failed)}`;
     });
   });
 }
@@ -220,6 +226,13 @@ function compareAll(before: ProblemResult[], after: ProblemResult[]): Partial<Re
     return comparison ? [[metric, comparison] as const] : [];
   });
   return Object.fromEntries(compared);
+}
+
+/** The first of the problems that no program solves. */
+function namesOf(failed: readonly string[]): string {
+  if (failed.length === 0) return '';
+  const more = failed.length > NAMED ? ` and ${failed.length - NAMED} more (--json names all)` : '';
+  return `\nsolved by no program: ${failed.slice(0, NAMED).map(visible).join(', ')}${more}`;
 }
 
 const points = (value: number): string => `${value < 0 ? '−' : '+'}${(100 * Math.abs(value)).toFixed(1)}`;

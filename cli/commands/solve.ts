@@ -17,6 +17,7 @@ const SELECT_HELP = "print all programs, or of each problem the one that passes 
 const SKIPPED = 'skipped';
 const FIRST_NOTE_MS = 5_000;
 const NOTE_EVERY_MS = 30_000;
+const CLIP = 200; // characters of a test that are shown
 
 type Flags = SolvingFlags &
   ReadingFlags & { samples: number; select: 'all' | 'tests'; stages?: Stage[]; tests?: number | false };
@@ -126,9 +127,11 @@ function openProgress(total: number, output: Output) {
 function textOf(event: SolveEvent, isCut = false): string {
   const { problemId } = event;
   if (event.event === 'program') {
-    const { passed, tests, writtenPassed, writtenTests, code } = event;
+    const { passed, tests, failed, writtenPassed, writtenTests, code } = event;
     const byWritten = writtenTests > 0 ? `${writtenPassed} of ${writtenTests} written tests pass` : 'not judged';
-    const verdict = tests > 0 ? `${passed} of ${tests} tests pass` : byWritten;
+    const first =
+      failed === undefined ? '' : `; the first that fails: ${clip(visible(failed.test))}: ${failed.verdict}`;
+    const verdict = tests > 0 ? `${passed} of ${tests} tests pass${first}` : byWritten;
     return `# ${visible(problemId)}: ${verdict}${isCut ? '; an answer was cut off' : ''}\n${code}\n`;
   }
   const head = (title: string): string => paint('cyan', `${problemId} · ${title}`, process.stderr);
@@ -146,4 +149,5 @@ function textOf(event: SolveEvent, isCut = false): string {
   return [`${head('tests')} (${spent(event.seconds)})`, ...lines, ...unreadable, ''].join('\n');
 }
 
+const clip = (text: string): string => (text.length > CLIP ? `${text.slice(0, CLIP)} …` : text);
 const spent = (seconds: number): string => `${seconds.toFixed(1)} s`;

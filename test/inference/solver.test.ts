@@ -139,6 +139,16 @@ describe('the solver in one process', () => {
       );
       if (why) assert.match(found.unjudged!, why);
     }
+    const named = await good({
+      ...plain,
+      baselineTests: [
+        { args: [0], expected: 30 },
+        { args: [1], expected: 'x\n' },
+      ],
+    });
+    assert.deepEqual(named.failed, { test: "solve(1) == 'x\\n'", verdict: 'fail' });
+    assert.match((await good({ ...plain, ...wrong })).failed!.test, /3/); // the third test of the source
+    assert.equal((await good({ ...plain, ...source })).failed, undefined);
     world.sandbox.runTests = async () => {
       throw new GauntletError('SANDBOX_UNAVAILABLE', 'there is no pytest');
     };
