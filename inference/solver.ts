@@ -145,27 +145,31 @@ async function* solveBatch(
   const { tests = samples > 1 || config.discriminator.expected === 'model' } = options;
   const written = tests ? await writeTests(solver, attempts, seed, scope) : [];
   const seconds = (performance.now() - started) / 1000;
-  for (const [t, attempt] of attempts.entries()) {
-    yield* held.filter(({ problemId }) => problemId === attempt.task.id);
-    yield* judged(solver, attempt, written[t], seconds, options);
+  const judging = attempts.map((attempt, t) => judged(solver, attempt, written[t], seconds, options));
+  for (const each of judging) each.catch(() => undefined); // the first failure ends the loop below
+  for (const [t, { task }] of attempts.entries()) {
+    const events = await judging[t]!;
+    yield* held.filter(({ problemId }) => problemId === task.id);
+    yield* events;
   }
 }
 
 /** @param writing the seconds in which the tests of all problems were written */
-async function* judged(
+async function judged(
   solver: Solver,
   { task, chains }: Attempt,
   written: Written | undefined,
   writing: number,
   { trustBaseline: trusted, signal }: SolveOptions,
-): AsyncGenerator<SolveEvent> {
+): Promise<SolveEvent[]> {
+  const events: SolveEvent[] = [];
   const started = performance.now();
   const programs = chains.map((chain) => codeOf(chain, task, solver.config));
   const own = await ownTests(solver, task, signal);
   const found = await judgeSamples(solver, task, programs, written?.tests ?? [], { trusted, signal, own: own.tests });
   if (written) {
     const { unreadable: reasons, turns } = written;
-    yield {
+    events.push({
       event: 'tests',
       problemId: task.id,
       tests: found.tests,
@@ -173,7 +177,7 @@ async function* judged(
       reasons,
       tokens: turns.reduce((sum, { answerTokens }) => sum + answerTokens.length, 0),
       seconds: writing + (performance.now() - started) / 1000,
-    };
+    });
   }
   const best = bestProgram(
     found.programs.map(({ baseline, written, agreement }, sample) => {
@@ -182,7 +186,7 @@ async function* judged(
   );
   const writtenTests = found.tests.filter(({ verdicts }) => verdicts.length > 0).length;
   for (const [sample, code] of programs.entries())
-    yield {
+    events.push({
       event: 'program',
       problemId: task.id,
       sample,
@@ -194,7 +198,8 @@ async function* judged(
       writtenPassed: found.programs[sample]!.written,
       writtenTests,
       selected: sample === best,
-    };
+    });
+  return events;
 }
 
 const stageEvent = ({ problemId, sample }: Chain, stage: Stage, turn: SampledTurn, seconds: number): StageEvent => ({

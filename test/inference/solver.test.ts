@@ -282,7 +282,14 @@ describe('the solver in one process', () => {
       assert.deepEqual([tests[0]!.call, tests[0]!.expected], ['solve(5)', null]);
       const right = { baseline: 2, written: 1, agreement: 1 };
       const wrong = { baseline: 0, written: 0, agreement: 0 };
-      assert.deepEqual(counts, [wrong, right, right, wrong, wrong]);
+      assert.deepEqual(
+        counts.map(({ failed: _, ...of }) => of),
+        [wrong, right, right, wrong, wrong],
+      );
+      assert.deepEqual(
+        counts.map(({ failed }) => failed?.verdict),
+        ['fail', undefined, undefined, 'error', 'timeout'],
+      );
     });
 
     it('gives no verdicts if no answer has more than half of the weight, or if all programs agree', async () => {
