@@ -4,6 +4,7 @@ import { parseAs } from '../core/base/issues.js';
 import { modelFolder } from '../data/modelFolder.js';
 import type { Adapter, Engine, EngineOptions } from '../ml/engine/engine.js';
 import { openEngine as openFolder } from '../ml/engine/ortEngine.js';
+import { ggufFolder } from '../ml/gguf/folder.js';
 import { MergedModel, mergedFolder } from '../ml/hf/mergedModel.js';
 import { describeModel } from '../ml/hf/model.js';
 
@@ -23,7 +24,7 @@ const checked = <T>(schema: z.ZodType<T>, argument: object): T => parseAs(schema
  * @throws GauntletError BAD_INPUT | BAD_MODEL | HUB_FAULT | OUT_OF_MEMORY | DEVICE_UNAVAILABLE
  */
 export async function openEngine(model: string, options: EngineOptions = {}): Promise<Engine> {
-  const engine = await openFolder(await modelFolder(model), options);
+  const engine = await openFolder(await ggufFolder(await modelFolder(model)), options);
   const chat = engine.chat.bind(engine);
   engine.chat = (given) => {
     const { openingTokens, continuationTokens, ...others } = chat(given);

@@ -1,4 +1,4 @@
-// The folder of a model that a person names: a shipped model, a folder, or an id of the Hugging Face hub. The files of an
+// The folder of a model that a person names: a shipped model, a folder, a GGUF file, or an id of the Hugging Face hub. The files of an
 // id come from the hub's cache on this machine; those that are missing are downloaded.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -14,7 +14,7 @@ const HUB_ID = /^([\w-][\w.-]*)\/([\w-][\w.-]*?)(?:@([\w-][\w.-]*))?$/; // owner
 export const portableName = (model: string): string =>
   isFamily(model) || (HUB_ID.test(model) && !existsSync(model)) ? model : resolve(model);
 
-/** The folder of a model; undefined if the model is not on this machine. */
+/** The folder of a model, or the GGUF file that is one (ml/gguf/folder.ts); undefined if the model is not on this machine. */
 export function localModelFolder(model: string): string | undefined {
   if (isFamily(model)) return shippedModelPath(model);
   if (existsSync(model)) return model;
@@ -25,8 +25,10 @@ export function localModelFolder(model: string): string | undefined {
 /** @throws GauntletError BAD_MODEL, which says what the user can do; HUB_FAULT if a retry may help */
 export async function modelFolder(model: string, onProgress?: (progress: DownloadProgress) => void): Promise<string> {
   const folder = localModelFolder(model);
-  if (folder !== undefined) refuseGguf(folder);
-  if (folder !== undefined) return folder;
+  if (folder !== undefined) {
+    refuseFolder(folder);
+    return folder;
+  }
   const [, owner, name, revision = 'main'] = HUB_ID.exec(model) ?? [];
   const what = isGguf(model) ? 'file' : 'folder; name one with --model';
   if (owner === undefined) throw new GauntletError('BAD_MODEL', `${model}: no such ${what}`);
@@ -34,13 +36,12 @@ export async function modelFolder(model: string, onProgress?: (progress: Downloa
   return downloadModel(`${owner}/${name}`, revision, onProgress);
 }
 
-/** Names the command that makes a model folder of a GGUF file, or of the one in a folder without a model. */
-function refuseGguf(path: string): void {
-  const isOpened = statSync(path).isDirectory() && !existsSync(join(path, 'config.json'));
-  const file = (isOpened ? readdirSync(path).map((name) => join(path, name)) : [path]).find(isGguf);
-  if (file === undefined || statSync(file).isDirectory()) return;
-  const way = `npx gauntlet model import ${file} --out FOLDER`;
-  throw new GauntletError('BAD_MODEL', `${file}: a GGUF file; make a model folder of it with: ${way}`);
+/** Names the GGUF file in a folder without a model. */
+function refuseFolder(path: string): void {
+  if (!statSync(path).isDirectory() || existsSync(join(path, 'config.json'))) return;
+  const file = readdirSync(path).find(isGguf);
+  if (file !== undefined)
+    throw new GauntletError('BAD_MODEL', `${path}: no config.json; name the GGUF file in it: ${join(path, file)}`);
 }
 
 const isGguf = (path: string): boolean => /\.gguf$/i.test(path);

@@ -7,6 +7,7 @@ import { modelOf } from '../../core/schema/config.js';
 import type { PolicyStats, TokenNumbers, Trajectory } from '../../core/schema/trajectory.js';
 import { localModelFolder } from '../../data/modelFolder.js';
 import type { ScoreOldPolicyOutput, UpdatePolicyOutput } from '../../method/train.js';
+import { ggufFolder } from '../../ml/gguf/folder.js';
 import { loadTokenizer } from '../../ml/hf/tokenizer.js';
 import { digestJson, parseJson } from '../../store/canonicalJson.js';
 import { inParallel } from '../../store/inParallel.js';
@@ -36,7 +37,7 @@ export async function readTokens(
   const range: [number, number] = [1 - clip, 1 + (clipHigh ?? clip)];
   const credits = rollouts.advantages_P_G[index]!;
   const credit = record.role === 'generator' ? config.credit : 'suffix';
-  const decode = decoderOf(modelOf(config, record.role));
+  const decode = await decoderOf(modelOf(config, record.role));
   const samples = (await samplesOf(store, rollouts, index)).map((turns, i) =>
     trainedRows(turns, record.stage, credit).map((row) => ({ ...row, key: keyOf(row.tokens, credits[i]!) })),
   );
@@ -122,10 +123,11 @@ const isClipped = (ratio: number, advantage: number, [low, high]: readonly [numb
 const decoders = new Map<string, Decode>(); // kept because opening a tokenizer is slow
 
 /** Opens the tokenizer of a model. Undefined if it is not on this machine. */
-function decoderOf(model: string): Decode | undefined {
+async function decoderOf(model: string): Promise<Decode | undefined> {
   const open = decoders.get(model);
   if (open) return open;
-  const folder = localModelFolder(model);
+  const found = localModelFolder(model);
+  const folder = found && (await ggufFolder(found));
   if (folder === undefined || !existsSync(join(folder, 'tokenizer.json'))) return undefined;
   const tokenizer = loadTokenizer(folder);
   const known = new Map<number, string>();

@@ -1,7 +1,7 @@
 // Names the files that hold parameters as ONNX Runtime does, and reads from them.
 import { realpathSync } from 'node:fs';
 import { join, parse, relative, sep } from 'node:path';
-import type { StoredParameter } from '../hf/checkpoint.js';
+import { isWeightDtype, type StoredParameter } from '../hf/checkpoint.js';
 import { readAll, withFile } from '../hf/files.js';
 import { DTYPE_NAMES, toFloat32 } from '../hf/safetensors.js';
 import { bytesOf } from '../ir/op.js';
@@ -13,13 +13,12 @@ export const LOCATION_ROOT = parse(process.cwd()).root;
 /** The location of a file. Symbolic links are resolved. */
 export const locationOf = (path: string): string => relative(LOCATION_ROOT, realpathSync(path)).split(sep).join('/');
 
-/** Locates every parameter in the checkpoint. */
+/** Locates every parameter in the checkpoint, except those in blocks of a GGUF file. */
 export function locateWeights(stored: ReadonlyMap<string, StoredParameter>): WeightLocations {
   return new Map(
-    [...stored].map(([name, { path, dtype, offset }]) => [
-      name,
-      { dtype: DTYPE_NAMES[dtype], location: locationOf(path), offset },
-    ]),
+    [...stored].flatMap(([name, { path, dtype, offset }]) =>
+      isWeightDtype(dtype) ? [[name, { dtype: DTYPE_NAMES[dtype], location: locationOf(path), offset }] as const] : [],
+    ),
   );
 }
 

@@ -2,7 +2,7 @@
 // which an adapter can be merged. ONNX Runtime maps the files of a large model: all graphs, threads and processes share
 // one copy in the page cache.
 import { locateWeights } from '../device/weightLocations.js';
-import { type ModelFiles, readWeights, type Weights } from '../hf/model.js';
+import { type ModelFiles, packingOf, readWeights, type Weights } from '../hf/model.js';
 import type { Quantization } from '../hf/packed.js';
 import type { DecoderConfig } from '../nn/config.js';
 import { parameterLayout, viewsOf } from '../nn/layout.js';
@@ -42,8 +42,9 @@ export async function openBase(
   digest: string,
   quantization?: Quantization,
 ): Promise<{ base: Base; digest: string }> {
-  if (quantization) {
-    const quantized = await openQuantized(model, digest, quantization);
+  const packing = packingOf(model, quantization);
+  if (packing) {
+    const quantized = await openQuantized(model, digest, packing);
     return { base: { kind: 'mapped', locations: quantized.locations }, digest: quantized.digest };
   }
   if (isLarge(model)) return { base: { kind: 'mapped', locations: locateWeights(model.stored) }, digest };

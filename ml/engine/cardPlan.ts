@@ -100,10 +100,11 @@ export function gradientBytes(c: ModelConfig, use: CardUse, sequences: number, l
 /** Locations of parameters in a file that does not exist: only their sizes count. */
 function weightsInFiles(c: ModelConfig, quantization: Quantization): WeightLocations {
   const nowhere = { location: '', offset: 0 };
-  const places = { groupSize: quantization.groupSize, values: nowhere, scales: nowhere, zeros: nowhere };
+  const places = { values: nowhere, scales: nowhere, zeros: nowhere };
   const locations = new Map<string, StoredTensor | PackedTensor>();
   for (const { name } of parameterLayout(c)) locations.set(name, { ...nowhere, dtype: 'bfloat16' });
-  for (const { name, bits } of packedLayout(c, quantization).matrices) locations.set(name, { bits, ...places });
+  for (const { name, bits, groupSize } of packedLayout(c, quantization).matrices)
+    locations.set(name, { bits, groupSize, ...places });
   return locations;
 }
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { GauntletError } from '../../core/base/errors.js';
 import { CONSTANT_FOLDED_PARAMETERS, generationBytes, hasStepGraph } from '../decode/decodeSession.js';
 import { cacheWidth } from '../decode/kvCaches.js';
-import type { ModelFiles } from '../hf/model.js';
-import { packedLayout, type Quantization } from '../hf/packed.js';
+import { layoutOf, type ModelFiles, packingOf } from '../hf/model.js';
+import type { Quantization } from '../hf/packed.js';
 import { rowChunks } from '../loss/head.js';
 import { PROJECTIONS } from '../nn/config.js';
 import { elements, layoutSize, loraLayout, projectionShape } from '../nn/layout.js';
@@ -68,8 +68,9 @@ export function partsThatFit(model: ModelFiles, use: MemoryUse, parts: number, a
 function weightBytes(model: ModelFiles, { quantization, task }: MemoryUse): number {
   const copies = F32 * model.parameters;
   const graphs = hasStepGraph(model.config) ? 2 : 1; // the graphs of generation
-  if (quantization) {
-    const packed = packedLayout(model.config, quantization).bytes;
+  const packing = packingOf(model, quantization);
+  if (packing) {
+    const packed = layoutOf(model, packing).bytes;
     return task === 'decode' ? (1 + graphs) * packed : packed; // each graph has a copy reordered for its kernels
   }
   // the shared copy, each worker's copy, and the fused weights for decoding
@@ -107,14 +108,15 @@ function decodingBytes(model: ModelFiles, use: MemoryUse): number {
   const workers = isLarge(model) ? 1 : planThreads(model).workers;
   const tables = TABLES * workers * F32 * c.contextLength * c.headDim;
   const prompt = F32 * 1024 * (4 * c.hidden + 3 * c.ffn); // a read has at most 1024 tokens
-  const casts = !quantization && unpacks(model) && model.parameters > CONSTANT_FOLDED_PARAMETERS;
+  const casts = !packingOf(model, quantization) && unpacks(model) && model.parameters > CONSTANT_FOLDED_PARAMETERS;
   const unpacked = casts ? F32 * Math.max(c.vocab * c.hidden, ...projectionSizes(model)) : 0;
   return caches + logits + tables + prompt + unpacked;
 }
 
 /** Whether matrices are converted to f32 at each use. */
 const unpacks = (model: ModelFiles, quantization?: Quantization): boolean =>
-  quantization !== undefined || (isLarge(model) && [...model.stored.values()].some(({ dtype }) => dtype !== 'F32'));
+  packingOf(model, quantization) !== undefined ||
+  (isLarge(model) && [...model.stored.values()].some(({ dtype }) => dtype !== 'F32'));
 
 const projectionSizes = ({ config }: ModelFiles): number[] =>
   PROJECTIONS.map((p) => elements(projectionShape(config, p)));

@@ -8,16 +8,16 @@ import { quantizeModel } from '../hf/quantize.js';
 export interface QuantizeTask {
   stored: ReadonlyMap<string, StoredParameter>;
   layout: PackedLayout;
-  groupSize: number;
+  keepBlocks: boolean; // see quantizeModel
   target: string;
 }
 /** The only message of the thread. */
 export type QuantizeAnswer = { error?: { code: string; message: string } };
 
-const { stored, layout, groupSize, target } = workerData as QuantizeTask;
+const { stored, layout, keepBlocks, target } = workerData as QuantizeTask;
 const answer: QuantizeAnswer = {};
 try {
-  quantizeModel(stored, layout, groupSize, target);
+  quantizeModel(stored, layout, keepBlocks, target);
 } catch (error) {
   const code = error instanceof GauntletError ? error.code : 'ENGINE_FAULT';
   answer.error = { code, message: `quantizing: ${(error as Error).message}` };

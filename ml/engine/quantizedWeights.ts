@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { type ErrorCode, GauntletError } from '../../core/base/errors.js';
 import { locateWeights, locationOf } from '../device/weightLocations.js';
 import { cacheFolder } from '../hf/files.js';
-import type { ModelFiles } from '../hf/model.js';
-import { isPacked, type PackedLayout, packedFormat, packedLayout, type Quantization } from '../hf/packed.js';
+import { layoutOf, type ModelFiles } from '../hf/model.js';
+import { isPacked, type PackedLayout, type Packing, packedName } from '../hf/packed.js';
 import type { FileRange, WeightLocations } from '../nn/separateWeights.js';
 import { inThread } from '../pool/inThread.js';
 import type { QuantizeAnswer, QuantizeTask } from './quantizeWorker.js';
@@ -14,30 +14,28 @@ import type { QuantizeAnswer, QuantizeTask } from './quantizeWorker.js';
 export async function openQuantized(
   model: ModelFiles,
   digest: string,
-  quantization: Quantization,
+  packing: Packing,
 ): Promise<{ locations: WeightLocations; digest: string }> {
-  const { bits, groupSize } = quantization;
-  const format = packedFormat(quantization);
-  const layout = packedLayout(model.config, quantization);
-  const path = join(cacheFolder(), 'quantized', `${digest}-${format}.safetensors`);
-  if (!isPacked(path, layout)) await quantize({ stored: model.stored, layout, groupSize, target: path });
-  const locations = locateQuantized(model.stored, layout, groupSize, path);
-  return { locations, digest: createHash('sha256').update(`${digest} ${format} ${bits}`).digest('hex') };
+  const name = packedName(packing);
+  const layout = layoutOf(model, packing);
+  const path = join(cacheFolder(), 'quantized', `${digest}-${name}.safetensors`);
+  const keepBlocks = 'formats' in packing;
+  if (!isPacked(path, layout)) await quantize({ stored: model.stored, layout, keepBlocks, target: path });
+  const locations = locateQuantized(model.stored, layout, path);
+  const identity = keepBlocks ? [digest, name] : [digest, name, packing.bits];
+  return { locations, digest: createHash('sha256').update(identity.join(' ')).digest('hex') };
 }
 
 /** Locates the quantized matrices in their file, and the other parameters in the checkpoint. */
-export function locateQuantized(
-  stored: ModelFiles['stored'],
-  layout: PackedLayout,
-  groupSize: number,
-  path: string,
-): WeightLocations {
+export function locateQuantized(stored: ModelFiles['stored'], layout: PackedLayout, path: string): WeightLocations {
   const location = locationOf(path);
   const at = (offset: number): FileRange => ({ location, offset });
   const locations = new Map(locateWeights(stored));
-  for (const { name, bits, values, scales } of layout.matrices) {
+  for (const { name, offset } of layout.plain) locations.set(name, { dtype: 'float32', ...at(offset) });
+  for (const { name, bits, groupSize, minima, values, scales, offsets } of layout.matrices) {
     const zeros = at(layout.zeros[bits].offset);
-    locations.set(name, { bits, groupSize, values: at(values), scales: at(scales), zeros });
+    const places = { values: at(values), scales: at(scales), zeros, ...(minima && { minima: at(offsets) }) };
+    locations.set(name, { bits, groupSize, ...places });
   }
   return locations;
 }

@@ -3,8 +3,9 @@
 import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { GauntletError } from '../../core/base/errors.js';
+import { type BlockType, dequantize } from '../gguf/blocks.js';
 import type { DecoderConfig } from '../nn/config.js';
-import { parameterLayout, rowsOf } from '../nn/layout.js';
+import { elements, parameterLayout, rowsOf } from '../nn/layout.js';
 import { EMBEDDING, HEAD } from '../nn/tensorNames.js';
 import { readAll, withFile } from './files.js';
 import { readHeader, toFloat32 } from './safetensors.js';
@@ -16,13 +17,15 @@ export type WeightDtype = (typeof WEIGHT_DTYPES)[number];
 /** A parameter in its file: little endian, row major. */
 export interface StoredParameter {
   path: string;
-  dtype: WeightDtype;
+  dtype: WeightDtype | BlockType;
   offset: number; // the first byte in the file
   length: number; // in bytes
   shape: number[];
 }
 
 const SINGLE = 'model.safetensors';
+/** A folder may have its weights in this file instead. */
+export const GGUF = 'model.gguf';
 const INDEX = 'model.safetensors.index.json';
 const IGNORED = /\.rotary_emb\.inv_freq$/; // a buffer of older checkpoints; it follows from config.json
 const CHUNK = 1 << 20;
@@ -59,13 +62,23 @@ export function readRows(
   from = 0,
   to = rowsOf(shape).count,
 ): Float32Array {
-  const rowBytes = length / rowsOf(shape).count;
-  const bytes = withFile(path, 'r', (fd) => readAll(fd, offset + from * rowBytes, (to - from) * rowBytes, path));
-  return toFloat32(bytes, dtype, `${path}: ${name}`);
+  const bytes = readBytes({ path, dtype, offset, length, shape }, from, to);
+  if (isWeightDtype(dtype)) return toFloat32(bytes, dtype, `${path}: ${name}`);
+  return dequantize(dtype, bytes, ((to - from) * elements(shape)) / rowsOf(shape).count);
 }
+
+/** The bytes of rows `from` to `to`. */
+export function readBytes({ path, offset, length, shape }: StoredParameter, from: number, to: number): Uint8Array {
+  const rowBytes = length / rowsOf(shape).count;
+  return withFile(path, 'r', (fd) => readAll(fd, offset + from * rowBytes, (to - from) * rowBytes, path));
+}
+
+export const isWeightDtype = (dtype: string): dtype is WeightDtype =>
+  (WEIGHT_DTYPES as readonly string[]).includes(dtype);
 
 /** The names of a folder's weight files: one file, or the shards that the index names. */
 export function weightFiles(folder: string): string[] {
+  if (existsSync(join(folder, GGUF))) return [GGUF];
   return weightsName(folder) === SINGLE ? [SINGLE] : [...new Set(readIndex(folder).values())].sort();
 }
 

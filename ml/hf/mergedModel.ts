@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { encode } from '../gguf/encode.js';
 import { loraViews, rowsOf, type TensorData } from '../nn/layout.js';
 import { addProduct } from '../nn/mergeLora.js';
-import { readRows, type WeightDtype } from './checkpoint.js';
+import { isWeightDtype, readRows, type WeightDtype } from './checkpoint.js';
 import { readWhole } from './files.js';
 import type { ModelFiles } from './model.js';
 import { DTYPE_NAMES, safetensorsHeader } from './safetensors.js';
@@ -54,7 +54,11 @@ export function* mergedFolder(merged: MergedModel, dtype?: WeightDtype): Generat
   const json = dtype ? { ...config, torch_dtype: DTYPE_NAMES[dtype] } : readJson(join(path, 'config.json'));
   yield ['config.json', `${JSON.stringify(json, null, 2)}\n`];
   for (const name of COPIED) if (existsSync(join(path, name))) yield [name, readWhole(join(path, name))];
-  const tensors = [...stored].map(([name, { shape, dtype: own }]) => ({ name, shape, dtype: dtype ?? own }));
+  const tensors = [...stored].map(([name, { shape, dtype: own }]) => ({
+    name,
+    shape,
+    dtype: dtype ?? (isWeightDtype(own) ? own : 'F32'), // no block of a GGUF file holds a merged weight
+  }));
   yield ['model.safetensors', weights(merged, tensors)];
 }
 

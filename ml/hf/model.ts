@@ -2,9 +2,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { GauntletError } from '../../core/base/errors.js';
+import { packedFormatOf } from '../gguf/blocks.js';
+import { tensorsOf } from '../gguf/tensors.js';
 import { elements, type TensorData } from '../nn/layout.js';
-import { describeCheckpoint, readRows, type StoredParameter } from './checkpoint.js';
+import { describeCheckpoint, GGUF, isWeightDtype, readRows, type StoredParameter } from './checkpoint.js';
 import { type GenerationDefaults, type ModelConfig, parseModelConfig, readGeneration } from './config.js';
+import { type PackedLayout, type Packing, packedLayout, type Quantization } from './packed.js';
 import { readJson } from './tokenizer.js';
 
 export type Weights = ReadonlyMap<string, TensorData>;
@@ -17,6 +20,22 @@ export interface ModelFiles {
   generation: GenerationDefaults;
   parameters: number; // scalars; a tied embedding counts once
   stored: ReadonlyMap<string, StoredParameter>; // has every name of parameterLayout
+  blocks?: Packing; // how a GGUF file holds quantized matrices
+}
+
+/** How matrices are packed: as asked for, else as the file holds them. Undefined: they are not. */
+export const packingOf = (model: ModelFiles, quantization?: Quantization): Packing | undefined =>
+  quantization ?? model.blocks;
+
+/** The layout of the packed matrices, with the other parameters that are quantized in the file. */
+export function layoutOf({ config, stored }: ModelFiles, packing: Packing): PackedLayout {
+  const packed = new Set(packedLayout(config, packing).matrices.map(({ name }) => name));
+  const others = [...stored].filter(([name, { dtype }]) => !packed.has(name) && !isWeightDtype(dtype));
+  return packedLayout(
+    config,
+    packing,
+    others.map(([name, { shape }]) => ({ name, shape })),
+  );
 }
 
 /** @throws {GauntletError} BAD_MODEL naming the file, the field or the tensor */
@@ -26,9 +45,17 @@ export function describeModel(folder: string): ModelFiles {
   const configPath = join(folder, 'config.json');
   const json = readJson(configPath);
   const config = parseModelConfig(json, configPath);
-  const stored = describeCheckpoint(folder, config);
+  const isGguf = existsSync(join(folder, GGUF));
+  const stored = isGguf ? tensorsOf(join(folder, GGUF), config) : describeCheckpoint(folder, config);
   const parameters = [...stored.values()].reduce((n, { shape }) => n + elements(shape), 0);
-  return { path: folder, config, ...readGeneration(folder, json), parameters, stored };
+  const formats = new Map(
+    [...stored].flatMap(([name, { dtype }]) => {
+      const format = packedFormatOf(dtype);
+      return format ? [[name, format] as const] : [];
+    }),
+  );
+  const blocks = formats.size > 0 ? { blocks: { formats } } : {};
+  return { path: folder, config, ...readGeneration(folder, json), parameters, stored, ...blocks };
 }
 
 /** All weights in memory, in f32. */

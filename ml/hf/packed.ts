@@ -17,16 +17,25 @@ export interface Quantization {
   bits: 4 | 8;
   groupSize: number;
 }
-export interface PackedMatrix {
+/** How a matrix is packed. Its groups may have minima, which are added to their weights. */
+export interface PackedFormat extends Quantization {
+  minima?: boolean;
+}
+/** How the matrices of a model are packed: by a quantization, or as its file holds them, by the name of the tensor. */
+export type Packing = Quantization | { formats: ReadonlyMap<string, PackedFormat> };
+
+export interface PackedMatrix extends PackedFormat {
   name: string;
   source: string; // the name of the tensor in the checkpoint
   shape: [number, number];
-  bits: 4 | 8;
   values: number; // the first byte of the codes in the file
   scales: number; // the first byte of the scales in the file
+  offsets: number; // the first byte of the minima in the file, if it has any
 }
 export interface PackedLayout {
   matrices: PackedMatrix[];
+  /** Parameters in f32 whose type ONNX Runtime cannot read from the checkpoint: the embedding in blocks. */
+  plain: { name: string; offset: number }[];
   zeros: Record<4 | 8, { offset: number; length: number }>; // 2^(bits−1), as often as the largest matrix needs it
   header: Uint8Array; // its first eight bytes are its length
   bytes: number; // size of the whole file
@@ -37,45 +46,51 @@ export const GROUP_SIZE = 32;
 
 const VERSION = 1;
 /** A part of the file's name. It names everything besides the model that the bytes depend on. */
-export const packedFormat = (q: Quantization): string => `int${q.bits}-g${q.groupSize}-v${VERSION}`;
+export const packedName = (q: Packing): string =>
+  'formats' in q ? `blocks-v${VERSION}` : `int${q.bits}-g${q.groupSize}-v${VERSION}`;
 
-/** @throws {GauntletError} BAD_CONFIG if groups of that size do not fit */
-export function packedLayout(c: DecoderConfig, q: Quantization): PackedLayout {
-  const { bits, groupSize } = q;
-  if (bits !== 4 && bits !== 8) throw new GauntletError('BAD_CONFIG', `quantization.bits must be 4 or 8, is ${bits}`);
-  if (![16, 32, 64, 128, 256].includes(groupSize))
-    throw new GauntletError('BAD_CONFIG', `quantization.groupSize must be 16, 32, 64, 128 or 256, is ${groupSize}`);
-  const matrices: Omit<PackedMatrix, 'values' | 'scales'>[] = [];
-  for (let layer = 0; layer < c.layers; layer++)
-    for (const projection of PROJECTIONS) {
-      const name = weightOf(layer, projection);
-      matrices.push({ name, source: name, shape: projectionShape(c, projection), bits });
-    }
-  matrices.push({ name: HEAD, source: c.tied ? EMBEDDING : HEAD, shape: [c.vocab, c.hidden], bits: 8 });
-  const uneven = matrices.find(({ shape }) => shape[1] % groupSize !== 0);
+/**
+ * @param unmapped other parameters that the file holds in f32
+ * @throws {GauntletError} BAD_CONFIG if groups of that size do not fit
+ */
+export function packedLayout(
+  c: DecoderConfig,
+  packing: Packing,
+  unmapped: readonly { name: string; shape: readonly number[] }[] = [],
+): PackedLayout {
+  const matrices = matricesOf(c, packing);
+  const uneven = matrices.find(({ shape, groupSize }) => shape[1] % groupSize !== 0);
   if (uneven) {
     const inputs = `${uneven.shape[1]} inputs of ${uneven.name}`;
-    throw new GauntletError('BAD_CONFIG', `quantization.groupSize ${groupSize} does not divide the ${inputs}`);
+    throw new GauntletError('BAD_CONFIG', `quantization.groupSize ${uneven.groupSize} does not divide the ${inputs}`);
   }
   const zeroBytes = (own: 4 | 8): number => {
-    const groups = matrices.filter((m) => m.bits === own).map((m) => elements(m.shape) / groupSize);
+    const groups = matrices.filter((m) => m.bits === own).map((m) => elements(m.shape) / m.groupSize);
     return bytesOf(own === 4 ? 'uint4' : 'uint8', Math.max(0, ...groups));
   };
   const zeros = { 4: zeroBytes(4), 8: zeroBytes(8) };
   const { header, offsets, bytes } = safetensorsHeader(
     [
-      ...matrices.flatMap(({ name, shape: [out, into], bits: own }) => [
+      ...unmapped.map(({ name, shape }) => ({ name, dtype: 'F32', shape: [...shape] })),
+      ...matrices.flatMap(({ name, shape: [out, into], bits: own, groupSize, minima }) => [
         { name: `${name}.scales`, dtype: 'F32', shape: [out, into / groupSize] },
+        ...(minima ? [{ name: `${name}.minima`, dtype: 'F32', shape: [out, into / groupSize] }] : []),
         { name: `${name}.packed`, dtype: 'U8', shape: [out, (into * own) / 8] },
       ]),
       { name: 'zeros.4', dtype: 'U8', shape: [zeros[4]] },
       { name: 'zeros.8', dtype: 'U8', shape: [zeros[8]] },
     ],
-    packedFormat(q),
+    packedName(packing),
   );
-  const offset = (name: string): number => offsets.get(name)!;
+  const offset = (name: string): number => offsets.get(name) ?? 0;
   return {
-    matrices: matrices.map((m) => ({ ...m, scales: offset(`${m.name}.scales`), values: offset(`${m.name}.packed`) })),
+    matrices: matrices.map((m) => ({
+      ...m,
+      scales: offset(`${m.name}.scales`),
+      offsets: offset(`${m.name}.minima`),
+      values: offset(`${m.name}.packed`),
+    })),
+    plain: unmapped.map(({ name }) => ({ name, offset: offset(name) })),
     zeros: {
       4: { offset: offset('zeros.4'), length: zeros[4] },
       8: { offset: offset('zeros.8'), length: zeros[8] },
@@ -83,6 +98,27 @@ export function packedLayout(c: DecoderConfig, q: Quantization): PackedLayout {
     header,
     bytes,
   };
+}
+
+/** @throws {GauntletError} BAD_CONFIG naming the field of the quantization */
+function matricesOf(c: DecoderConfig, packing: Packing): Omit<PackedMatrix, 'values' | 'scales' | 'offsets'>[] {
+  const all: Pick<PackedMatrix, 'name' | 'source' | 'shape'>[] = [];
+  for (let layer = 0; layer < c.layers; layer++)
+    for (const projection of PROJECTIONS) {
+      const name = weightOf(layer, projection);
+      all.push({ name, source: name, shape: projectionShape(c, projection) });
+    }
+  all.push({ name: HEAD, source: c.tied ? EMBEDDING : HEAD, shape: [c.vocab, c.hidden] });
+  if ('formats' in packing)
+    return all.flatMap((matrix) => {
+      const format = packing.formats.get(matrix.source);
+      return format ? [{ ...matrix, ...format }] : [];
+    });
+  const { bits, groupSize } = packing;
+  if (bits !== 4 && bits !== 8) throw new GauntletError('BAD_CONFIG', `quantization.bits must be 4 or 8, is ${bits}`);
+  if (![16, 32, 64, 128, 256].includes(groupSize))
+    throw new GauntletError('BAD_CONFIG', `quantization.groupSize must be 16, 32, 64, 128 or 256, is ${groupSize}`);
+  return all.map((matrix) => ({ ...matrix, bits: matrix.name === HEAD ? 8 : bits, groupSize }));
 }
 
 /** Whether a file has this layout. Its content belongs to the model in its name, because files are written atomically. */

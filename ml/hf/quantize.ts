@@ -2,44 +2,55 @@
 // Groups are symmetric around zero. The lowest code stands for the weight with the largest absolute value, sign included,
 // so that all 2^bits codes are used (the rule of llama.cpp's Q4_0). Equal weights give equal bytes.
 import { GauntletError } from '../../core/base/errors.js';
-import type { StoredParameter } from './checkpoint.js';
-import { readAll, withFile, writeAll, writeAtomically } from './files.js';
+import { type Coded, codesOf } from '../gguf/blocks.js';
+import { rowsOf } from '../nn/layout.js';
+import { readBytes, readRows, type StoredParameter } from './checkpoint.js';
+import { writeAll, writeAtomically } from './files.js';
 import type { PackedLayout, PackedMatrix } from './packed.js';
-import { toFloat32 } from './safetensors.js';
 
 const BLOCK = 1 << 20; // weights that are read at a time
 
-/** Creates the file. @throws {GauntletError} BAD_MODEL if a weight is not finite */
+/** Creates the file. @param keepBlocks packs the blocks of a GGUF file as they are, instead of quantizing weights @throws {GauntletError} BAD_MODEL if a weight is not finite */
 export function quantizeModel(
   stored: ReadonlyMap<string, StoredParameter>,
   layout: PackedLayout,
-  groupSize: number,
+  keepBlocks: boolean,
   target: string,
 ): void {
   writeAtomically(target, (fd) => {
     writeAll(fd, layout.header, 0);
-    for (const matrix of layout.matrices) packMatrix(fd, stored.get(matrix.source)!, matrix, groupSize);
+    for (const matrix of layout.matrices) packMatrix(fd, stored.get(matrix.source)!, matrix, keepBlocks);
+    for (const { name, offset } of layout.plain) copyRows(fd, name, stored.get(name)!, offset);
     for (const [bits, { offset, length }] of Object.entries(layout.zeros))
       writeAll(fd, new Uint8Array(length).fill(bits === '4' ? 0x88 : 0x80), offset);
   });
 }
 
-function packMatrix(target: number, source: StoredParameter, matrix: PackedMatrix, groupSize: number): void {
-  const { bits, shape } = matrix;
+function packMatrix(target: number, source: StoredParameter, matrix: PackedMatrix, keepBlocks: boolean): void {
+  const { bits, groupSize, minima, shape } = matrix;
   const [out, into] = shape;
   const rows = Math.max(1, Math.floor(BLOCK / into));
-  const width = source.length / (out * into);
-  withFile(source.path, 'r', (fd) => {
-    for (let row = 0; row < out; row += rows) {
-      const count = Math.min(rows, out - row) * into;
-      const bytes = readAll(fd, source.offset + row * into * width, count * width, source.path);
-      const { packed, scales } = packGroups(toFloat32(bytes, source.dtype, source.path), bits, groupSize);
-      if (!scales.every(Number.isFinite))
-        throw new GauntletError('BAD_MODEL', `${source.path}: ${matrix.source} has a weight that is not finite`);
-      writeAll(target, packed, matrix.values + (row * into * bits) / 8);
-      writeAll(target, new Uint8Array(scales.buffer), matrix.scales + ((row * into) / groupSize) * 4);
-    }
-  });
+  for (let row = 0; row < out; row += rows) {
+    const to = Math.min(out, row + rows);
+    const { codes, ...groups } = keepBlocks
+      ? codesOf(source.dtype, readBytes(source, row, to), (to - row) * into)
+      : codesIn(readRows(matrix.source, source, row, to), bits, groupSize);
+    if (!groups.scales.every(Number.isFinite) || !groups.minima.every(Number.isFinite))
+      throw new GauntletError('BAD_MODEL', `${source.path}: ${matrix.source} has a weight that is not finite`);
+    writeAll(target, packed(codes, bits), matrix.values + (row * into * bits) / 8);
+    const at = ((row * into) / groupSize) * 4;
+    writeAll(target, new Uint8Array(groups.scales.buffer), matrix.scales + at);
+    if (minima) writeAll(target, new Uint8Array(groups.minima.buffer), matrix.offsets + at);
+  }
+}
+
+function copyRows(target: number, name: string, source: StoredParameter, offset: number): void {
+  const { count, step } = rowsOf(source.shape);
+  for (let row = 0, at = offset; row < count; row += step) {
+    const rows = readRows(name, source, row, Math.min(count, row + step));
+    writeAll(target, new Uint8Array(rows.buffer, rows.byteOffset, rows.byteLength), at);
+    at += rows.byteLength;
+  }
 }
 
 /** weights [groups·groupSize] → codes and the scale of each group. The first of two 4-bit codes is in the low half of a byte. */
@@ -48,6 +59,11 @@ export function packGroups(
   bits: 4 | 8,
   groupSize: number,
 ): { packed: Uint8Array; scales: Float32Array } {
+  const { codes, scales } = codesIn(weights, bits, groupSize);
+  return { packed: packed(codes, bits), scales };
+}
+
+function codesIn(weights: Float32Array, bits: 4 | 8, groupSize: number): Coded {
   const zero = 2 ** (bits - 1);
   const codes = new Uint8Array(weights.length);
   const scales = new Float32Array(weights.length / groupSize);
@@ -63,8 +79,12 @@ export function packGroups(
     for (let i = from; i < to; i++)
       codes[i] = scale === 0 ? zero : Math.min(2 * zero - 1, Math.max(0, Math.round(weights[i]! / scale) + zero));
   }
-  if (bits === 8) return { packed: codes, scales };
-  const packed = new Uint8Array(codes.length / 2);
-  for (let i = 0; i < packed.length; i++) packed[i] = codes[2 * i]! | (codes[2 * i + 1]! << 4);
-  return { packed, scales };
+  return { codes, scales, minima: new Float32Array(0) };
+}
+
+function packed(codes: Uint8Array, bits: 4 | 8): Uint8Array {
+  if (bits === 8) return codes;
+  const out = new Uint8Array(codes.length / 2);
+  for (let i = 0; i < out.length; i++) out[i] = codes[2 * i]! | (codes[2 * i + 1]! << 4);
+  return out;
 }

@@ -17,13 +17,14 @@ export interface FileRange {
 export interface StoredTensor extends FileRange {
   dtype: 'float32' | 'bfloat16' | 'float16';
 }
-/** A quantized matrix [out, in] with w = scale·(q − 2^(bits−1)). Groups of `groupSize` weights of a row share a scale. */
+/** A quantized matrix [out, in] with w = scale·(q − 2^(bits−1)) + minimum. Groups of `groupSize` weights of a row share both. */
 export interface PackedTensor {
   bits: 4 | 8;
   groupSize: number;
   values: FileRange; // out·in·bits/8 bytes; the first of two 4-bit weights is in the low half of its byte
   scales: FileRange; // f32 [out, in/groupSize]
   zeros: FileRange; // 2^(bits−1) in `bits` bits, one per scale
+  minima?: FileRange; // f32 [out, in/groupSize]; absent: they are 0
 }
 /** The parameters that stay in files, by name. All others are inputs. */
 export type WeightLocations = ReadonlyMap<string, StoredTensor | PackedTensor>;
@@ -43,6 +44,7 @@ export class SeparateWeights implements ModelWeights {
   /** The LoRA tensors by name. */
   readonly adapter = new Map<string, Value>();
   private readonly stored = new Map<string, Value>();
+  private readonly sums = new Map<Value, { groupSize: number; value: Value }>();
   private readonly locations: WeightLocations;
   private readonly dropout: LoraDropout | undefined;
 
@@ -111,23 +113,40 @@ export class SeparateWeights implements ModelWeights {
     const groups = groupsOf(shape, groupSize);
     const packed = this.external(name, 'uint8', [...groups, (groupSize * bits) / 8], values);
     const scale = this.external(`${name}.scales`, 'float32', groups, scales);
-    const y = this.g.matMulNBits(x, packed, scale, bits, groupSize);
-    return c ? this.g.add(y, c) : y;
+    const product = this.g.matMulNBits(x, packed, scale, bits, groupSize);
+    const y = c ? this.g.add(product, c) : product;
+    if (!location.minima) return y;
+    // a minimum is added to each weight of its group, so it is multiplied by the sum of the group's inputs
+    const minimum = this.external(`${name}.minima`, 'float32', groups, location.minima);
+    return this.g.gemm(this.groupSums(x, groupSize), minimum, { transB: true, c: y });
+  }
+
+  /** [n, in] → [n, in/groupSize] */
+  private groupSums(x: Value, groupSize: number): Value {
+    const known = this.sums.get(x);
+    if (known?.groupSize === groupSize) return known.value;
+    const [n, into] = x.shape as [number, number];
+    const value = this.g.reduceSum(this.g.reshape(x, [n, into / groupSize, groupSize]), [2], false);
+    this.sums.set(x, { groupSize, value });
+    return value;
   }
 
   /** The whole parameter in f32. */
   private parameter(name: string, shape: readonly number[]): Value {
     const location = this.locations.get(name);
     if (!location || !('bits' in location)) return this.g.cast(this.raw(name, shape), 'float32');
-    const { bits, groupSize, values, scales, zeros } = location;
+    const { bits, groupSize, values, scales, zeros, minima } = location;
     const dtype = bits === 4 ? 'uint4' : 'uint8';
     const groups = groupsOf(shape, groupSize);
-    return this.g.dequantize(
+    const scaled = this.g.dequantize(
       this.external(name, dtype, shape, values),
       this.external(`${name}.scales`, 'float32', groups, scales),
       this.external(`${name}.zeros`, dtype, groups, zeros),
       groupSize,
     );
+    if (!minima) return scaled;
+    const minimum = this.external(`${name}.minima`, 'float32', [...groups, 1], minima);
+    return this.g.reshape(this.g.add(this.g.reshape(scaled, [...groups, groupSize]), minimum), [...shape]);
   }
 
   private raw(name: string, shape: readonly number[]): Value {

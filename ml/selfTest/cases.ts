@@ -100,10 +100,10 @@ export function selfTestCases(folder: string): Case[] {
   );
   const packed = packedLayout(CONFIG, { bits: 4, groupSize: GROUP }); // the output projection has eight bits
   const packedPath = join(folder, 'packed');
-  quantizeModel(stored, packed, GROUP, packedPath);
+  quantizeModel(stored, packed, false, packedPath);
   const model: SessionModel = { config: CONFIG, weights: viewsOf(layout, flat) };
   const mapped: SessionModel = { config: CONFIG, locations: locateWeights(stored) };
-  const int4: SessionModel = { config: CONFIG, locations: locateQuantized(stored, packed, GROUP, packedPath) };
+  const int4: SessionModel = { config: CONFIG, locations: locateQuantized(stored, packed, packedPath) };
 
   const [a, b] = [tensor(normal(64 * 256, 1), [64, 256]), tensor(normal(256 * 64, 1), [256, 64])];
   const product = async (device: SessionDevice): Promise<Numbers> => {

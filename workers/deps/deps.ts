@@ -17,6 +17,7 @@ import { memoryBudget, sourceOf } from '../../ml/engine/budget.js';
 import { describePlan } from '../../ml/engine/cardPlan.js';
 import type { Device, Engine, EngineOptions } from '../../ml/engine/engine.js';
 import { expectedMemory, expectedOnCard, openEngine } from '../../ml/engine/ortEngine.js';
+import { ggufFolder } from '../../ml/gguf/folder.js';
 import { GROUP_SIZE } from '../../ml/hf/packed.js';
 import { inThread } from '../../ml/pool/inThread.js';
 import { RolloutServer } from '../../ml/remote/rolloutServer.js';
@@ -63,14 +64,15 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
   const sandboxes = once((kind: SandboxKind, containers: Containers, fallback: boolean) =>
     openSandbox(kind, { ...containers, fallback, log: say, daemonTimeoutMs: DAEMON_RESTART_MS }),
   );
-  const folderOf = (model: string): Promise<string> => {
+  const folderOf = async (model: string): Promise<string> => {
     let noted = false;
     const progress = currentProgress();
-    return modelFolder(model, ({ total }) => {
+    const found = await modelFolder(model, ({ total }) => {
       progress?.advance();
       if (!noted) log?.info({ model, bytes: total }, 'downloading a model');
       noted = true;
     });
+    return ggufFolder(found);
   };
   const servers = new Map<string, RolloutServer>();
   const rolloutServer = (config: RolloutsConfig): RolloutServer => {
