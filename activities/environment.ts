@@ -9,6 +9,7 @@ import { readRecord } from '../store/records.js';
 import { MANIFEST } from '../store/runs.js';
 
 const TRAINING = 'trainFullPipeline';
+const ABSENT = /^(SANDBOX|DEVICE)_UNAVAILABLE$/; // retried after a first use: Docker and drivers may start after the worker
 
 /**
  * Returns the facts of this worker for a part of the work; undefined if they are unknown or no run is given.
@@ -22,9 +23,10 @@ export function environmentCheck(
     const run = runOf(input);
     if (run === undefined || deps.environment === undefined) return undefined;
     const config = await readConfig(deps.store, run);
-    const { facts, details } = await deps.environment(part, config, run.engine).catch(async (error: Error) => {
+    const { facts, details } = await deps.environment(part, config, run.engine).catch(async (error: GauntletError) => {
       const known = workflowType === TRAINING ? await readEnvironments(deps.store, run.runId, part) : [];
-      throw known.length > 0 ? absent(run.runId, part, error) : error;
+      if (known.length === 0 || !ABSENT.test(error.code)) throw error;
+      throw new GauntletError('ENVIRONMENT_CHANGED', `run ${run.runId} has lost its ${part}: ${error.message}`);
     });
     const key = `${part} ${run.runId}`;
     // other workflows only read a run
@@ -41,11 +43,5 @@ export function environmentCheck(
     return facts;
   };
 }
-
-/** What a run has used before may come back: Docker and drivers may start after the worker. So its absence is retried. */
-const absent = (runId: string, part: EnvironmentPart, error: Error): Error =>
-  error instanceof GauntletError && ['SANDBOX_UNAVAILABLE', 'DEVICE_UNAVAILABLE'].includes(error.code)
-    ? new GauntletError('ENVIRONMENT_CHANGED', `run ${runId} has lost its ${part}: ${error.message}`, { cause: error })
-    : error;
 
 type Facts = Environment['facts'] | undefined;

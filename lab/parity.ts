@@ -6,9 +6,9 @@ import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { shippedModelPath } from '../data/paths.js';
+import { modelFolder } from '../infra/publicModels.mjs';
 import { ROOT } from '../infra/root.mjs';
 import { cacheFolder } from '../ml/hf/files.js';
-import { modelFolder } from '../tools/smollm2.mjs';
 import { providePython, TORCH_REQUIREMENTS } from './python.js';
 
 const scripts = join(ROOT, 'test', 'ml', 'parity');

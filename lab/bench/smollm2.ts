@@ -12,9 +12,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { FILE, PACKAGE } from '../../infra/publicModels.mjs';
 import { withPackage } from '../../infra/pypi.mjs';
 import { ROOT } from '../../infra/root.mjs';
-import { FILE, PACKAGE } from '../../tools/smollm2.mjs';
 import { LabError } from '../flags.js';
 import { randomAdapter } from './shapes.js';
 

@@ -70,7 +70,9 @@ function weightBytes(model: ModelFiles, { quantization, task }: MemoryUse): numb
   const graphs = hasStepGraph(model.config) ? 2 : 1; // the graphs of generation
   const packing = packingOf(model, quantization);
   if (packing) {
-    const packed = layoutOf(model, packing).bytes;
+    const { bytes, plain } = layoutOf(model, packing);
+    const rows = plain.reduce((sum, { name }) => sum + F32 * elements(model.stored.get(name)!.shape), 0);
+    const packed = bytes - rows; // few rows of an embedding are read
     return task === 'decode' ? (1 + graphs) * packed : packed; // each graph has a copy reordered for its kernels
   }
   // the shared copy, each worker's copy, and the fused weights for decoding

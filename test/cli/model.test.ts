@@ -114,16 +114,16 @@ describe('gauntlet model inspect', function () {
     await refuses([...model, '--rows', '0'], /'--rows <n>' argument '0' is invalid\. It is not a whole number of at/);
   });
 
-  it('names the command that imports a GGUF file, also for a folder that has only such a file', async () => {
+  it('describes a GGUF file, and names the file in a folder that has only such a file', async () => {
     await mkdir(at('downloaded'));
     await cp(GGUF, at('downloaded/small.Q8.GGUF'));
-    for (const [named, file] of [
-      [GGUF, GGUF],
-      [at('downloaded'), at('downloaded/small.Q8.GGUF')],
-    ] as const) {
-      const way = `a GGUF file; make a model folder of it with: npx gauntlet model import ${file} --out FOLDER [BAD_MODEL]`;
-      assert.equal((await inspect(named)).err, `error: ${file}: ${way}\n`);
-    }
+    const described = await inspect(at('downloaded/small.Q8.GGUF'));
+    assert.match(described.out, /^architecture +LlamaForCausalLM\n/);
+    const way = `name the GGUF file in it: ${at('downloaded/small.Q8.GGUF')}`;
+    assert.equal(
+      (await inspect(at('downloaded'))).err,
+      `error: ${at('downloaded')}: no config.json; ${way} [BAD_MODEL]\n`,
+    );
     assert.match((await inspect(at('none.gguf'))).err, /none\.gguf: no such file/);
   });
 

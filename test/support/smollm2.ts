@@ -2,9 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { modelFolder } from '../../infra/publicModels.mjs';
 import { ROOT } from '../../infra/root.mjs';
 import { cacheFolder } from '../../ml/hf/files.js';
-import { modelFolder } from '../../tools/smollm2.mjs';
 
 export const smolLM2Folder = (): string => modelFolder(cacheFolder());
 
