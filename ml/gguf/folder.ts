@@ -1,7 +1,7 @@
 // A GGUF file as a model: a folder in the cache has its config, its tokenizer, and a link to the file.
 import { createHash } from 'node:crypto';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type ErrorCode, GauntletError } from '../../core/base/errors.js';
 import { cacheFolder } from '../hf/files.js';
 import { inThread } from '../pool/inThread.js';
@@ -16,7 +16,10 @@ export async function ggufFolder(model: string): Promise<string> {
   const id = createHash('sha256')
     .update([realpathSync(model), size, mtimeNs, ino, VERSION].join())
     .digest('hex');
-  const folder = join(cacheFolder(), 'gguf', id.slice(0, 32));
+  const name = basename(model)
+    .replace(/\.gguf$/i, '')
+    .slice(0, 100);
+  const folder = join(cacheFolder(), 'gguf', `${name}-${id.slice(0, 16)}`);
   if (existsSync(folder)) return folder;
   const task: LinkTask = { path: model, folder };
   const { error } = await inThread<LinkAnswer>(new URL('./folderWorker.js', import.meta.url), task);
