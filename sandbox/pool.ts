@@ -101,7 +101,7 @@ export class Pool<Job, Run extends { wallHit: boolean }> {
     };
     signal?.addEventListener('abort', cancel, { once: true });
     try {
-      this.#queue.push(...tasks);
+      this.#queue = this.#queue.concat(tasks);
       this.#pump();
       return await Promise.all(results);
     } catch (error) {

@@ -212,7 +212,8 @@ export class FileObjects implements Objects {
     const found: string[] = [];
     for (const entry of await this.entries(folder)) {
       const path = prefix + entry.name;
-      if (entry.isDirectory()) found.push(...(await this.filesBelow(join(folder, entry.name), `${path}/`)));
+      if (entry.isDirectory())
+        for (const below of await this.filesBelow(join(folder, entry.name), `${path}/`)) found.push(below);
       else if (entry.isFile()) found.push(path);
     }
     return found;

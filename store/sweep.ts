@@ -135,7 +135,7 @@ async function namedByRuns({ objects }: ObjectStore): Promise<Digest[]> {
     await inParallel(await objects.names(`${RUNS}/${runId}`), async (path) => {
       if (!path.endsWith('.json') || path.startsWith(`${DIGESTS}/`)) return;
       const bytes = await objects.read(`${RUNS}/${runId}/${path}`);
-      if (bytes !== undefined) digests.push(...digestsInText(Buffer.from(bytes).toString('utf8')));
+      for (const digest of digestsInText(Buffer.from(bytes ?? []).toString('utf8'))) digests.push(digest);
     });
   }
   return digests;

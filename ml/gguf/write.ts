@@ -21,7 +21,7 @@ export function ggufHeader(
   tensors: readonly TensorToWrite[],
 ): Uint8Array {
   const parts: Uint8Array[] = [u32(MAGIC), u32(3), u64(tensors.length), u64(metadata.size)];
-  for (const [key, value] of metadata) parts.push(text(key), ...valueParts(value));
+  for (const [key, value] of metadata) parts.push(text(key), Buffer.concat(valueParts(value)));
   let begin = 0;
   for (const { name, shape, type } of tensors) {
     const [weights, bytes, code] = BLOCKS[type];

@@ -11,7 +11,9 @@ import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { dequantize } from '../../../ml/gguf/blocks.js';
 import { type EncodedType, encode } from '../../../ml/gguf/encode.js';
 import { EXPORT_TYPES, type ExportType, exportGguf } from '../../../ml/gguf/export.js';
+import { GgufFile } from '../../../ml/gguf/file.js';
 import { importGguf } from '../../../ml/gguf/import.js';
+import { ggufHeader } from '../../../ml/gguf/write.js';
 import { loadChatFormat } from '../../../ml/hf/chat.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
 import { MergedModel, mergedFolder } from '../../../ml/hf/mergedModel.js';
@@ -227,5 +229,13 @@ describe('exporting a GGUF file', () => {
         assert.throws(() => write(adapter, type as ExportType), { code: 'BAD_INPUT', message });
         assert.deepEqual(readdirSync(place), ['model']);
       });
+  });
+
+  it('has room for the tokens of a large vocabulary', () => {
+    const tokens = Array.from({ length: 300_000 }, (_, token) => `token ${token}`);
+    writeFileSync(file, ggufHeader(new Map([['tokens', tokens]]), []));
+    const read = new GgufFile(file);
+    read.close();
+    assert.deepEqual(read.metadata.get('tokens'), tokens);
   });
 });
