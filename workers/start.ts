@@ -15,7 +15,6 @@ import { beating, inTurn, watched } from '../activities/layers.js';
 import type { Deps } from '../chains/scope.js';
 import { GauntletError } from '../core/base/errors.js';
 import type { RunConfig } from '../core/schema/config.js';
-import type { RunProgress } from '../core/schema/run.js';
 import { DEPLOYMENT, TASK_QUEUES, WORKER_ROLES, type WorkerRole } from '../core/temporal/queues.js';
 import { SEARCH_ATTRIBUTES } from '../core/temporal/searchAttributes.js';
 import { dataConverter } from '../infra/payloadCodec.js';
@@ -27,7 +26,7 @@ import { resolveDevice } from '../ml/device/providers.js';
 import type { Device } from '../ml/engine/engine.js';
 import { storePlace } from '../store/openStore.js';
 import { isS3 } from '../store/s3Place.js';
-import { attentionSinks } from './attention.js';
+import { attentionSinks, type Need, retryTeller } from './attention.js';
 import { workflowBundle } from './bundle.js';
 import { type OpenDeps, openDeps } from './deps/deps.js';
 import { hangBound, secondsOf } from './environment.js';
@@ -57,8 +56,8 @@ export interface StartOptions {
   activityInterceptors?: ActivityInterceptorsFactory[];
   /** Prints a line for people, e.g. which sandbox is used; by default, the line goes to the log. */
   say?: (line: string) => void;
-  /** Called when a run begins to wait for a decision, or fails. After a crash, it may be called again. */
-  onAttention?: (progress: RunProgress) => void;
+  /** Called when a run begins to wait for a decision, fails, or is retried again and again. After a crash, it may be called again. */
+  onAttention?: (need: Need) => void;
   /** ADDRESS:PORT at which this process serves metrics; only the first workers of a process can set it. */
   metrics?: string;
 }
@@ -188,7 +187,9 @@ async function workerOptions(
   const serving: WorkerOptions = {
     ...common,
     activities,
-    interceptors: { activity: [...traced, ...activityInterceptors] },
+    interceptors: {
+      activity: [retryTeller((need) => options.onAttention?.(need)), ...traced, ...activityInterceptors],
+    },
     maxConcurrentActivityTaskExecutions: CONCURRENT[role],
     maxHeartbeatThrottleInterval: '1s',
   };

@@ -4,7 +4,7 @@ import { GauntletError } from '../../core/base/errors.js';
 import { RandomStream } from '../../core/base/random.js';
 import { merged } from '../../core/config/objects.js';
 import { resolveConfig } from '../../core/config/presets.js';
-import { knowsMarkers } from '../../core/prompts/prompts.js';
+import { knowsMarkers, PROMPTS } from '../../core/prompts/prompts.js';
 import { hasHiddenTests } from '../../core/rewards/suite.js';
 import type { Role, Stage } from '../../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../../core/schema/config.js';
@@ -139,10 +139,12 @@ async function solvingConfig(
   input: PrepareSolvingInput,
   checkpoint: Checkpoint | undefined,
 ): Promise<RunConfig> {
+  const { maxNewTokens } = input.prompts ? PROMPTS[input.prompts] : {};
   const fields = {
     problems: input.source ?? 'tiny',
     ...(input.model === undefined ? {} : { model: input.model }),
     ...(input.prompts && { prompts: input.prompts }),
+    ...(maxNewTokens && { sampling: { maxNewTokens } }),
     ...(input.templateArguments && { templateArguments: input.templateArguments }),
     ...(input.seed === undefined ? {} : { seed: input.seed }),
     ...(input.quantization && { engine: { quantization: input.quantization } }),

@@ -118,7 +118,7 @@ export function addEvaluate(program: Command): void {
       const how = [`temperature ${temperature}`, quantize, prompt && 'prompts of EvalPlus'].filter(Boolean).join(', ');
       const head = `${name}: ${counted(problems, 'problem')}, ${counted(programs, 'program')} each, ${how}`;
       const cut = answers?.generator?.cutRate
-        ? `\n${percent(answers.generator.cutRate)} of the answers were cut off`
+        ? `\n${percent(answers.generator.cutRate)} of the answers were cut off by the limit of tokens`
         : '';
       return `${head}\n${tableOf(measured!, reference, comparisons)}${cut}${namesOf(failed)}`;
     });
@@ -134,7 +134,9 @@ async function chooseOther(
 ): Promise<ChosenModel> {
   if (against !== 'base') {
     const other = await chooseModel(store, undefined, { ...flags, model: against, quantize: undefined });
-    if (flags.quantize && !other.input.checkpoint) other.input.quantization = flags.quantize; // a checkpoint keeps its weights
+    // a checkpoint keeps its weights, and the same model is compared with itself as it is
+    if (flags.quantize && !other.input.checkpoint && other.input.model !== input.model)
+      other.input.quantization = flags.quantize;
     return other;
   }
   if (input.checkpoint) return { input: { ...input, untrained: true }, name: 'base' };

@@ -2,16 +2,19 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { proxiedFetch } from '../../infra/proxy.js';
+import type { Need } from '../../workers/attention.js';
+import { commandLine } from '../terminal/commandLine.js';
 import { describeError, type Output } from '../terminal/output.js';
-import { attentionOf, commandAfter, type Needing, reasonText, warningLine } from '../terminal/progress.js';
+import { attentionOf, commandAfter, reasonText, warningLine } from '../terminal/progress.js';
 
 const LIMIT_MS = 10_000; // the longest time of one call of the hook
 
-export const needText = (run: Needing): string =>
-  `run '${run.runId}' ${run.state === 'failed' ? 'has failed' : 'waits for a decision'}: ${attentionOf(run)}`;
+export const needText = (run: Need): string =>
+  `run '${run.runId}' ${NEEDS[run.state] ?? 'waits for a decision'}: ${attentionOf(run)}`;
+const NEEDS: Partial<Record<Need['state'], string>> = { failed: 'has failed', retrying: 'is retried' };
 
 /** @param hook a URL or a command. A hook that fails twice is one warning; the run does not notice it. */
-export function tellNeed({ note }: Pick<Output, 'note'>, hook?: string): (run: Needing) => Promise<void> {
+export function tellNeed({ note }: Pick<Output, 'note'>, hook?: string): (run: Need) => Promise<void> {
   return async (run) => {
     note(needText(run));
     if (hook === undefined) return;
@@ -26,10 +29,13 @@ export function tellNeed({ note }: Pick<Output, 'note'>, hook?: string): (run: N
 
 export const isUrl = (hook: string): boolean => /^https?:\/\//i.test(hook);
 
-function factsOf(run: Needing) {
+function factsOf(run: Need) {
   const { runId, state, failure } = run;
   const reason = failure ? reasonText(failure) : '';
-  const command = commandAfter(runId, state === 'failed' ? failure?.code : undefined);
+  const command =
+    state === 'retrying'
+      ? commandLine(`status ${runId}`)
+      : commandAfter(runId, state === 'failed' ? failure?.code : undefined);
   return { run: runId, state, reason, command, text: needText(run) };
 }
 

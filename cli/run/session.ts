@@ -26,13 +26,14 @@ import type { RunningWorkers } from '../../workers/start.js';
 import { openTracing } from '../../workers/telemetry.js';
 import { commandLine, useStore } from '../terminal/commandLine.js';
 import { onInterrupt } from '../terminal/interrupt.js';
-import type { Output } from '../terminal/output.js';
+import { MOVED, type Output } from '../terminal/output.js';
 import { describeExecution } from './executions.js';
 import { tellNeed } from './onWaiting.js';
 
 /** Statuses of gRPC with which calls of this process end before they reach a server. */
 export const ENDED = { code: 1, details: 'the session has ended' }; // CANCELLED
 const GONE = { code: 14, details: 'it has ended' }; // UNAVAILABLE
+const moved = (address: string) => ({ code: MOVED, details: `it is at ${address} now` });
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
 const POLL_S = 75; // a poll waits up to a minute for a task
 
@@ -138,7 +139,7 @@ export async function openSession(
     const { channelArgs, ...settings } = forClient(server.connection);
     connection = await Connection.connect({
       ...settings,
-      interceptors: interceptorsUntil(() => (closing ? ENDED : isGone(server, options.store) ? GONE : undefined)),
+      interceptors: interceptorsUntil(() => (closing ? ENDED : changeOf(server, options.store))),
       channelArgs: { ...channelArgs, 'grpc.max_reconnect_backoff_ms': RECONNECT_MS },
     });
     const tracing = await openTracing();
@@ -185,9 +186,12 @@ interface Listener {
 }
 type Interceptors = NonNullable<ConnectionOptions['interceptors']>;
 
-/** Whether the embedded server that a command found has ended. Another program, and its server, may have the port by now. */
-const isGone = ({ pid, address }: TemporalServer, store: string): boolean =>
-  pid !== undefined && runningAddress(localFolder(store)) !== address;
+/** Whether the embedded server that a command found has ended or moved. Another program may have its port by now. */
+function changeOf({ pid, address }: TemporalServer, store: string): typeof ENDED | undefined {
+  const current = pid === undefined ? address : runningAddress(localFolder(store));
+  if (current === address) return undefined;
+  return current === undefined ? GONE : moved(current);
+}
 
 /**
  * Fails calls with a status, if there is one, instead of sending them. It stops the client's own retries when the session ends:

@@ -11,6 +11,8 @@ import type { Interval } from '../../core/evaluation/intervals.js';
 import { commandLine, isInStore } from './commandLine.js';
 import { EXIT, EXIT_CODES } from './exitCodes.js';
 
+/** The status of a call to a server that has started again at another address (FAILED_PRECONDITION of gRPC). It is not repeated. */
+export const MOVED = 9;
 const UNANSWERED: readonly number[] = [4, 14]; // gRPC: deadline exceeded (an overloaded server says so), unavailable
 
 export interface Output {
@@ -89,6 +91,11 @@ export function failureOf(error: unknown): Failure {
     const message = `the Temporal server no longer answers (${reason}): start one with ${commandLine('up')}, then run the same command again`;
     return { message, ...detailsOf('SERVER_UNAVAILABLE') };
   }
+  if (isGrpcServiceError(cause) && cause.code === MOVED)
+    return {
+      message: `the Temporal server of this store has started again (${cause.details}): run the same command again`,
+      ...detailsOf('SERVER_UNAVAILABLE'),
+    };
   if (cause instanceof NamespaceNotFoundError) {
     const message = `the Temporal server has no namespace ${cause.namespace}: set TEMPORAL_NAMESPACE to one that it has`;
     return { message, ...detailsOf('SERVER_UNAVAILABLE') };

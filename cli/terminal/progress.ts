@@ -1,12 +1,11 @@
 // The progress of a run as one line, and an estimate of the time left.
 import { topicOf } from '../../core/run/answerShares.js';
 import { isFinal, type RunFailure, type RunProgress } from '../../core/schema/run.js';
+import type { Need } from '../../workers/attention.js';
 import { commandLine } from './commandLine.js';
 import { duration, percent } from './output.js';
 
 const WINDOW = 12; // the number of recent steps that the estimate uses: later stages are slower, and replayed steps take no time
-
-export type Needing = Pick<RunProgress, 'runId' | 'state' | 'failure' | 'requested'>;
 
 export const reasonText = ({ activity, code, message }: RunFailure): string =>
   `${activity} failed: ${code}: ${message}`;
@@ -20,7 +19,8 @@ export const wayAfter = (words: string, ...failed: Parameters<typeof commandAfte
   `${isFinal(failed[1]) ? 'start another run with a corrected configuration' : words}: ${commandAfter(...failed)}`;
 
 /** Says what a run waits for and how to continue it; undefined if it waits for nobody. */
-export function attentionOf({ runId, state, failure, requested }: Needing): string | undefined {
+export function attentionOf({ runId, state, failure, requested }: Need): string | undefined {
+  if (failure !== undefined && state === 'retrying') return `${reasonText(failure)}; it goes on when the fault is gone`;
   if (failure !== undefined && state === 'failed')
     return `${reasonText(failure)}; ${wayAfter('try again with', runId, failure.code)}`;
   if (failure !== undefined) {

@@ -42,6 +42,7 @@ interface PromptRules {
   /** What the generator's first answer begins with, and texts that end it. */
   begun?: string;
   stops?: readonly string[];
+  maxNewTokens?: number; // the limit of an answer that belongs to the prompts
   /** The user turn that requests the next stage of a chain. */
   continuation(problem: PromptProblem, stage: Stage): Content;
   /** A new conversation for one stage. Without `work`, the discriminator writes tests without seeing a program. */
@@ -185,6 +186,7 @@ const evalplus: PromptRules = {
   begun:
     'Below is a Python script with a self-contained function that solves the problem and passes corresponding tests:\n```python\n',
   stops: ['```', '```\n', '```\n\n'], // as one text each, because tokenizers join a fence and the lines after it
+  maxNewTokens: 768, // evalplus/provider/base.py, 0.3.1
 };
 
 export const PROMPTS: Readonly<Record<PromptStyle, PromptRules>> = { instruct, tiny, evalplus };

@@ -150,4 +150,15 @@ describe('solving problems', () => {
     const again = await acts.prepareSolving({ limit: 1 });
     assert.deepEqual({ ...again, seconds: 0 }, { ...first, seconds: 0 });
   });
+
+  it('limits answers as EvalPlus does, if its prompts are chosen', async () => {
+    const { store } = world.deps;
+    const acts = createActivities(world.deps);
+    const limitOf = async (prompts: object): Promise<number> => {
+      const { run } = await acts.prepareSolving({ limit: 1, ...prompts });
+      return (await store.getJson(run.config)).sampling.maxNewTokens;
+    };
+    assert.notEqual(await limitOf({}), 768);
+    assert.equal(await limitOf({ prompts: 'evalplus', stages: [5] }), 768);
+  });
 });

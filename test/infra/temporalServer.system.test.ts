@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { get, request } from 'node:http';
 import { createServer, type Server } from 'node:net';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '@temporalio/client';
 import { openSession } from '../../cli/run/session.js';
-import { createOutput } from '../../cli/terminal/output.js';
+import { createOutput, failureOf } from '../../cli/terminal/output.js';
 import { GauntletError } from '../../core/base/errors.js';
 import { SEARCH_ATTRIBUTES } from '../../core/temporal/searchAttributes.js';
 import { isAlive } from '../../infra/lock.mjs';
@@ -359,7 +359,15 @@ describe('ensureServer', () => {
         );
       await ask();
       const file = join(storeDir, 'temporal.json');
-      writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), port: 1 }));
+      const state = JSON.parse(readFileSync(file, 'utf8'));
+      writeFileSync(file, JSON.stringify({ ...state, port: 1 }));
+      await assert.rejects(ask(), (error) => {
+        const message =
+          'the Temporal server of this store has started again (it is at 127.0.0.1:1 now): run the same command again';
+        assert.equal(failureOf(error).message, message);
+        return true;
+      });
+      rmSync(file);
       await assert.rejects(ask(), /it has ended/);
     } finally {
       await session.close();

@@ -61,8 +61,13 @@ export async function openDeps(options: DepsOptions): Promise<OpenDeps> {
     say(provider === 'cpu' ? memoryLine(path, opening) : await cardLine(path, opening));
     return openEngine(path, opening);
   });
+  const said = new Set<string>(); // an activity that is retried opens its sandbox again and again
+  const sayOnce = (line: string): void => {
+    if (!said.has(line)) say(line);
+    said.add(line);
+  };
   const sandboxes = once((kind: SandboxKind, containers: Containers, fallback: boolean) =>
-    openSandbox(kind, { ...containers, fallback, log: say, daemonTimeoutMs: DAEMON_RESTART_MS }),
+    openSandbox(kind, { ...containers, fallback, log: sayOnce, daemonTimeoutMs: DAEMON_RESTART_MS }),
   );
   const folderOf = async (model: string): Promise<string> => {
     let noted = false;

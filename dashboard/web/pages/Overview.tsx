@@ -174,7 +174,7 @@ function Stages({ view }: { view: RunView }) {
           grouped(row.samples),
           row.steps[0] === row.steps[1] ? row.steps[0] : `${row.steps[0]} to ${row.steps[1]}`,
         ])}
-        empty="A row for each stage appears after the first discriminator step."
+        empty={data ? 'A row for each stage appears after the first discriminator step.' : 'Loading …'}
       />
       <p class="muted">
         Counted over all steps that train the discriminator. A sample catches a bug if a valid test of it fails the
