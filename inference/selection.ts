@@ -20,7 +20,7 @@ import type { Verdict } from '../core/schema/execution.js';
 import type { Problem, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 import { examineProblem } from '../sandbox/healthGate.js';
-import { sourceTestsOf } from '../sandbox/judgeSuites.js';
+import { type SuiteRun, sourceTestsOf } from '../sandbox/judgeSuites.js';
 import type { Solver } from './policies.js';
 
 /** A test, and the chain and stage that it was written for. */
@@ -42,6 +42,7 @@ export interface TestReport {
 export interface FailedTest {
   test: string; // 'solve([1, 2], 3) == 4', or the name of a test in the test source
   verdict: Verdict;
+  message?: string | undefined; // what it reports, such as the program's exception
 }
 
 /** How many tests cannot be read, by the reason; 'missing': fewer tests were written than requested. */
@@ -181,13 +182,13 @@ export async function judgeSamples(
   });
   const textOf = (test: GivenTest): string =>
     'source' in test ? test.source : `${task.entry}${formatArguments(test.args)} == ${formatValue(test.expected)}`;
-  const failedOf = (verdicts: readonly Verdict[]): FailedTest | undefined => {
+  const failedOf = ({ verdicts, message }: SuiteRun): FailedTest | undefined => {
     const t = verdicts.findIndex((verdict) => verdict !== 'pass');
-    return t < 0 ? undefined : { test: textOf(own[t]!), verdict: verdicts[t]! };
+    return t < 0 ? undefined : { test: textOf(own[t]!), verdict: verdicts[t]!, message };
   };
   const counts = programs.map((_, p) => ({
     baseline: countPassed(baseline![p]!),
-    failed: failedOf(baseline![p]!),
+    failed: failedOf(runs[0]![p]!),
     written: countPassed(onWritten![p]!),
     agreement: countPassed(onVoted![p]!),
   }));

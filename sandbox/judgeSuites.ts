@@ -21,6 +21,7 @@ export interface SuiteJob {
 export interface SuiteRun {
   verdicts: Verdict[]; // one for each test
   parses: boolean; // false if every test reports a syntax error in the program
+  message?: string; // what the first test that does not pass reports, if it reports something
 }
 
 /** Returns one result for each job. A program without tests is not run. */
@@ -55,12 +56,17 @@ async function judgeGroup(sandbox: Sandbox, jobs: readonly SuiteJob[], options: 
   const sources = await sourceRuns(sandbox, jobs, options);
   return jobs.map((job, i): SuiteRun => {
     const [calls, source] = [rulings[i]!, sources[i]];
-    const values = calls.map(verdictOf).values();
+    const values = calls.values();
+    const judged = job.tests.map((test): { verdict: Verdict; message?: string | null | undefined } => {
+      if ('source' in test) return verdictIn(source!, test.source);
+      const call = values.next().value!;
+      return { verdict: verdictOf(call), message: call.kind === 'value' ? null : call.message };
+    });
+    const message = judged.find(({ verdict }) => verdict !== 'pass')?.message;
     return {
-      verdicts: job.tests.map(
-        (test): Verdict => ('source' in test ? verdictIn(source!, test.source) : values.next().value!),
-      ),
+      verdicts: judged.map(({ verdict }) => verdict),
       parses: parses([...calls, ...(source ? callsOf(source) : [])]),
+      ...(message && { message }),
     };
   });
 }
@@ -249,11 +255,12 @@ async function sourceRuns(
 }
 
 /** A test without a report does not pass: it gets the worst outcome of the reported tests, or 'error'. */
-function verdictIn({ tests }: TestRun, name: string): Verdict {
+function verdictIn({ tests }: TestRun, name: string): { verdict: Verdict; message?: string | null } {
   const found = tests.find((test) => test.name === name);
-  if (found) return found.outcome;
+  if (found) return { verdict: found.outcome, message: found.message };
   const worst = judgeProgram(tests.map(({ outcome }) => outcome));
-  return worst === 'pass' || worst === 'fail' ? 'error' : worst;
+  const message = tests.find(({ outcome }) => outcome === worst)?.message ?? null;
+  return { verdict: worst === 'pass' || worst === 'fail' ? 'error' : worst, message };
 }
 
 const callsOf = ({ tests }: TestRun): CallResult<boolean>[] =>

@@ -186,7 +186,7 @@ interface ProgramSuite {
   programs: readonly string[];
   tests: readonly GivenTest[];
 }
-type ProgramRun = Pick<SuiteRun, 'verdicts' | 'parses'>;
+type ProgramRun = SuiteRun;
 
 /** Runs every distinct program of a suite once. A missing program passes nothing. @returns runs by suite and program */
 export async function runPrograms(

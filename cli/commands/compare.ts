@@ -81,7 +81,7 @@ async function readGroup(store: Store, named: string[]): Promise<Group> {
       );
     const way = commandLine(`resume ${run} --watch`);
     if (!result)
-      throw new GauntletError('NOT_FOUND', `run '${run}' has not ended; if it does not run, continue it with: ${way}`);
+      throw new GauntletError('BAD_INPUT', `run '${run}' has not ended; if it does not run, continue it with: ${way}`);
     group.set(manifest.seed, { ...manifest, rates: result.after });
   }
   return group;

@@ -99,6 +99,7 @@ export function addEvaluate(program: Command): void {
     const samples = flags.out === undefined ? undefined : await openResults(flags.out, '--out'); // fails before the work
     const [measured, reference] = await withSession(flags, output, 'if-none-poll', async (session) => {
       noteUnused(session, flags, output);
+      if (!session.workers) output.note('a worker that runs already does the work; its runs share its time');
       const { client } = session;
       const context = { client, store, note: output.note };
       const own = await measure(context, chosen.name, { ...shared, ...chosen.input });

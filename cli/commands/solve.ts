@@ -129,8 +129,9 @@ function textOf(event: SolveEvent, isCut = false): string {
   if (event.event === 'program') {
     const { passed, tests, failed, writtenPassed, writtenTests, code } = event;
     const byWritten = writtenTests > 0 ? `${writtenPassed} of ${writtenTests} written tests pass` : 'not judged';
+    const said = failed?.message ? ` (${clip(visible(failed.message))})` : '';
     const first =
-      failed === undefined ? '' : `; the first that fails: ${clip(visible(failed.test))}: ${failed.verdict}`;
+      failed === undefined ? '' : `; the first that fails: ${clip(visible(failed.test))}: ${failed.verdict}${said}`;
     const verdict = tests > 0 ? `${passed} of ${tests} tests pass${first}` : byWritten;
     return `# ${visible(problemId)}: ${verdict}${isCut ? '; an answer was cut off' : ''}\n${code}\n`;
   }

@@ -75,7 +75,7 @@ describe('gauntlet compare', () => {
     ['plain-0 plain-1 again-1', /run 'again-1' has the seed of another run \(1\): name one of them \[BAD_INPUT\]/],
     [
       'plain-0 going',
-      /run 'going' has not ended; if it does not run, continue it with: .*resume going --watch.* \[NOT_FOUND\]/,
+      /run 'going' has not ended; if it does not run, continue it with: .*resume going --watch.* \[BAD_INPUT\]/,
     ],
     ['plain-0 none', /no run 'none' in .*; there are: .*plain-0/],
     ['plain-0 --against late', /--against: the two settings have no seed in common.* \[BAD_INPUT\]/],

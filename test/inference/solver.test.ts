@@ -146,7 +146,7 @@ describe('the solver in one process', () => {
         { args: [1], expected: 'x\n' },
       ],
     });
-    assert.deepEqual(named.failed, { test: "solve(1) == 'x\\n'", verdict: 'fail' });
+    assert.deepEqual(named.failed, { test: "solve(1) == 'x\\n'", verdict: 'fail', message: undefined });
     assert.match((await good({ ...plain, ...wrong })).failed!.test, /3/); // the third test of the source
     assert.equal((await good({ ...plain, ...source })).failed, undefined);
     world.sandbox.runTests = async () => {
