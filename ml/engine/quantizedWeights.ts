@@ -32,9 +32,14 @@ export function locateQuantized(stored: ModelFiles['stored'], layout: PackedLayo
   const at = (offset: number): FileRange => ({ location, offset });
   const locations = new Map(locateWeights(stored));
   for (const { name, offset } of layout.plain) locations.set(name, { dtype: 'float32', ...at(offset) });
-  for (const { name, bits, groupSize, minima, values, scales, offsets } of layout.matrices) {
+  for (const { name, bits, groupSize, minima, values, scales } of layout.matrices) {
     const zeros = at(layout.zeros[bits].offset);
-    const places = { values: at(values), scales: at(scales), zeros, ...(minima && { minima: at(offsets) }) };
+    const places = {
+      values: at(values),
+      scales: at(scales),
+      zeros,
+      ...(minima !== undefined && { minima: at(minima) }),
+    };
     locations.set(name, { bits, groupSize, ...places });
   }
   return locations;

@@ -1,4 +1,5 @@
 // The block formats of ggml: weights of a block share scales (ggml-quants.c in github.com/ggml-org/llama.cpp defines them).
+import type { PackedFormat } from '../hf/packed.js';
 import { HALVES, toFloat32 } from '../hf/safetensors.js';
 
 /** How many weights and bytes a block of a type has, and ggml's number of the type. */
@@ -115,10 +116,10 @@ const FORMATS: Readonly<Record<Quantized, BlockFormat>> = {
 const isQuantized = (type: string): type is Quantized => Object.hasOwn(FORMATS, type);
 
 /** How the operator for quantized matrices holds the blocks of a type; undefined if the type is not quantized. */
-export function packedFormatOf(type: string): { bits: 4 | 8; groupSize: number; minima: boolean } | undefined {
+export function packedFormatOf(type: string): PackedFormat | undefined {
   if (!isQuantized(type)) return undefined;
   const { bits, group, minima = false } = FORMATS[type];
-  return { bits, groupSize: group, minima };
+  return { bits, groupSize: group, hasMinima: minima };
 }
 
 /** @param count the number of weights, a multiple of the block's */

@@ -19,7 +19,7 @@ export interface Quantization {
 }
 /** How a matrix is packed. Its groups may have minima, which are added to their weights. */
 export interface PackedFormat extends Quantization {
-  minima?: boolean;
+  hasMinima?: boolean;
 }
 /** How the matrices of a model are packed: by a quantization, or as its file holds them, by the name of the tensor. */
 export type Packing = Quantization | { formats: ReadonlyMap<string, PackedFormat> };
@@ -30,7 +30,7 @@ export interface PackedMatrix extends PackedFormat {
   shape: [number, number];
   values: number; // the first byte of the codes in the file
   scales: number; // the first byte of the scales in the file
-  offsets: number; // the first byte of the minima in the file, if it has any
+  minima: number | undefined; // the first byte of the minima in the file; undefined: there are none
 }
 export interface PackedLayout {
   matrices: PackedMatrix[];
@@ -72,9 +72,9 @@ export function packedLayout(
   const { header, offsets, bytes } = safetensorsHeader(
     [
       ...unmapped.map(({ name, shape }) => ({ name, dtype: 'F32', shape: [...shape] })),
-      ...matrices.flatMap(({ name, shape: [out, into], bits: own, groupSize, minima }) => [
+      ...matrices.flatMap(({ name, shape: [out, into], bits: own, groupSize, hasMinima }) => [
         { name: `${name}.scales`, dtype: 'F32', shape: [out, into / groupSize] },
-        ...(minima ? [{ name: `${name}.minima`, dtype: 'F32', shape: [out, into / groupSize] }] : []),
+        ...(hasMinima ? [{ name: `${name}.minima`, dtype: 'F32', shape: [out, into / groupSize] }] : []),
         { name: `${name}.packed`, dtype: 'U8', shape: [out, (into * own) / 8] },
       ]),
       { name: 'zeros.4', dtype: 'U8', shape: [zeros[4]] },
@@ -82,12 +82,12 @@ export function packedLayout(
     ],
     packedName(packing),
   );
-  const offset = (name: string): number => offsets.get(name) ?? 0;
+  const offset = (name: string): number => offsets.get(name)!;
   return {
     matrices: matrices.map((m) => ({
       ...m,
       scales: offset(`${m.name}.scales`),
-      offsets: offset(`${m.name}.minima`),
+      minima: offsets.get(`${m.name}.minima`),
       values: offset(`${m.name}.packed`),
     })),
     plain: unmapped.map(({ name }) => ({ name, offset: offset(name) })),
@@ -101,7 +101,7 @@ export function packedLayout(
 }
 
 /** @throws {GauntletError} BAD_CONFIG naming the field of the quantization */
-function matricesOf(c: DecoderConfig, packing: Packing): Omit<PackedMatrix, 'values' | 'scales' | 'offsets'>[] {
+function matricesOf(c: DecoderConfig, packing: Packing): Omit<PackedMatrix, 'values' | 'scales' | 'minima'>[] {
   const all: Pick<PackedMatrix, 'name' | 'source' | 'shape'>[] = [];
   for (let layer = 0; layer < c.layers; layer++)
     for (const projection of PROJECTIONS) {

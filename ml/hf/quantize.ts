@@ -40,7 +40,7 @@ function packMatrix(target: number, source: StoredParameter, matrix: PackedMatri
     writeAll(target, packed(codes, bits), matrix.values + (row * into * bits) / 8);
     const at = ((row * into) / groupSize) * 4;
     writeAll(target, new Uint8Array(groups.scales.buffer), matrix.scales + at);
-    if (minima) writeAll(target, new Uint8Array(groups.minima.buffer), matrix.offsets + at);
+    if (minima !== undefined) writeAll(target, new Uint8Array(groups.minima.buffer), minima + at);
   }
 }
 
