@@ -36,7 +36,7 @@ export async function modelFolder(model: string, onProgress?: (progress: Downloa
   return downloadModel(`${owner}/${name}`, revision, onProgress);
 }
 
-/** Names the GGUF file in a folder without a model. */
+/** Refuses a folder that has a GGUF file and no config.json, and names the file. */
 function refuseFolder(path: string): void {
   if (!statSync(path).isDirectory() || existsSync(join(path, 'config.json'))) return;
   const file = readdirSync(path).find(isGguf);

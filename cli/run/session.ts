@@ -33,7 +33,7 @@ import { tellNeed } from './onWaiting.js';
 /** Statuses of gRPC with which calls of this process end before they reach a server. */
 export const ENDED = { code: 1, details: 'the session has ended' }; // CANCELLED
 const GONE = { code: 14, details: 'it has ended' }; // UNAVAILABLE
-const moved = (address: string) => ({ code: MOVED, details: `it is at ${address} now` });
+const moved = (address: string) => ({ code: 9, details: MOVED + address }); // FAILED_PRECONDITION, which is not repeated
 const RECONNECT_MS = 5_000; // longest wait between attempts; the default is two minutes
 const POLL_S = 75; // a poll waits up to a minute for a task
 

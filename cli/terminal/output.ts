@@ -11,8 +11,8 @@ import type { Interval } from '../../core/evaluation/intervals.js';
 import { commandLine, isInStore } from './commandLine.js';
 import { EXIT, EXIT_CODES } from './exitCodes.js';
 
-/** The status of a call to a server that has started again at another address (FAILED_PRECONDITION of gRPC). It is not repeated. */
-export const MOVED = 9;
+/** The details of the status with which calls end if the server has started again elsewhere. Servers use its code, too. */
+export const MOVED = 'the Temporal server of this store is now at ';
 const UNANSWERED: readonly number[] = [4, 14]; // gRPC: deadline exceeded (an overloaded server says so), unavailable
 
 export interface Output {
@@ -91,11 +91,8 @@ export function failureOf(error: unknown): Failure {
     const message = `the Temporal server no longer answers (${reason}): start one with ${commandLine('up')}, then run the same command again`;
     return { message, ...detailsOf('SERVER_UNAVAILABLE') };
   }
-  if (isGrpcServiceError(cause) && cause.code === MOVED)
-    return {
-      message: `the Temporal server of this store has started again (${cause.details}): run the same command again`,
-      ...detailsOf('SERVER_UNAVAILABLE'),
-    };
+  if (isGrpcServiceError(cause) && cause.details.startsWith(MOVED))
+    return { message: `${cause.details}: run the same command again`, ...detailsOf('SERVER_UNAVAILABLE') };
   if (cause instanceof NamespaceNotFoundError) {
     const message = `the Temporal server has no namespace ${cause.namespace}: set TEMPORAL_NAMESPACE to one that it has`;
     return { message, ...detailsOf('SERVER_UNAVAILABLE') };

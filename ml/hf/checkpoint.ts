@@ -24,9 +24,9 @@ export interface StoredParameter {
 }
 
 const SINGLE = 'model.safetensors';
-/** A folder may have its weights in this file instead. */
-export const GGUF = 'model.gguf';
 const INDEX = 'model.safetensors.index.json';
+/** A folder without safetensors may have its weights in this file. */
+export const GGUF = 'model.gguf';
 const IGNORED = /\.rotary_emb\.inv_freq$/; // a buffer of older checkpoints; it follows from config.json
 const CHUNK = 1 << 20;
 
@@ -78,8 +78,8 @@ export const isWeightDtype = (dtype: string): dtype is WeightDtype =>
 
 /** The names of a folder's weight files: one file, or the shards that the index names. */
 export function weightFiles(folder: string): string[] {
-  if (existsSync(join(folder, GGUF))) return [GGUF];
-  return weightsName(folder) === SINGLE ? [SINGLE] : [...new Set(readIndex(folder).values())].sort();
+  const name = weightsName(folder);
+  return name === INDEX ? [...new Set(readIndex(folder).values())].sort() : [name];
 }
 
 type StoredTensor = Omit<StoredParameter, 'dtype'> & { dtype: string };
@@ -102,9 +102,9 @@ function storedTensors(folder: string): Map<string, StoredTensor> {
 }
 
 /** The file that lists the tensors. Like transformers, this prefers the single file. */
-function weightsName(folder: string): string {
-  if (existsSync(join(folder, SINGLE))) return SINGLE;
-  if (existsSync(join(folder, INDEX))) return INDEX;
+export function weightsName(folder: string): string {
+  const found = [SINGLE, INDEX, GGUF].find((name) => existsSync(join(folder, name)));
+  if (found) return found;
   throw new GauntletError('BAD_MODEL', `${folder}: neither ${SINGLE} nor ${INDEX}`);
 }
 

@@ -5,9 +5,9 @@ import { GauntletError } from '../../core/base/errors.js';
 import { packedFormatOf } from '../gguf/blocks.js';
 import { tensorsOf } from '../gguf/tensors.js';
 import { elements, type TensorData } from '../nn/layout.js';
-import { describeCheckpoint, GGUF, isWeightDtype, readRows, type StoredParameter } from './checkpoint.js';
+import { describeCheckpoint, GGUF, isWeightDtype, readRows, type StoredParameter, weightsName } from './checkpoint.js';
 import { type GenerationDefaults, type ModelConfig, parseModelConfig, readGeneration } from './config.js';
-import { type PackedLayout, type Packing, packedLayout, type Quantization } from './packed.js';
+import { matricesOf, type PackedLayout, type Packing, packedLayout, type Quantization } from './packed.js';
 import { readJson } from './tokenizer.js';
 
 export type Weights = ReadonlyMap<string, TensorData>;
@@ -29,7 +29,7 @@ export const packingOf = (model: ModelFiles, quantization?: Quantization): Packi
 
 /** The layout of the packed matrices, with the other parameters that are quantized in the file. */
 export function layoutOf({ config, stored }: ModelFiles, packing: Packing): PackedLayout {
-  const packed = new Set(packedLayout(config, packing).matrices.map(({ name }) => name));
+  const packed = new Set(matricesOf(config, packing).map(({ name }) => name));
   const others = [...stored].filter(([name, { dtype }]) => !packed.has(name) && !isWeightDtype(dtype));
   return packedLayout(
     config,
@@ -45,7 +45,7 @@ export function describeModel(folder: string): ModelFiles {
   const configPath = join(folder, 'config.json');
   const json = readJson(configPath);
   const config = parseModelConfig(json, configPath);
-  const isGguf = existsSync(join(folder, GGUF));
+  const isGguf = weightsName(folder) === GGUF;
   const stored = isGguf ? tensorsOf(join(folder, GGUF), config) : describeCheckpoint(folder, config);
   const parameters = [...stored.values()].reduce((n, { shape }) => n + elements(shape), 0);
   const formats = new Map(

@@ -100,8 +100,8 @@ export function packedLayout(
   };
 }
 
-/** @throws {GauntletError} BAD_CONFIG naming the field of the quantization */
-function matricesOf(c: DecoderConfig, packing: Packing): Omit<PackedMatrix, 'values' | 'scales' | 'minima'>[] {
+/** The matrices that are packed. @throws {GauntletError} BAD_CONFIG naming the field of the quantization */
+export function matricesOf(c: DecoderConfig, packing: Packing): Omit<PackedMatrix, 'values' | 'scales' | 'minima'>[] {
   const all: Pick<PackedMatrix, 'name' | 'source' | 'shape'>[] = [];
   for (let layer = 0; layer < c.layers; layer++)
     for (const projection of PROJECTIONS) {

@@ -10,7 +10,7 @@ import type { PackedLayout, PackedMatrix } from './packed.js';
 
 const BLOCK = 1 << 20; // weights that are read at a time
 
-/** Creates the file. @param keepBlocks packs the blocks of a GGUF file as they are, instead of quantizing weights @throws {GauntletError} BAD_MODEL if a weight is not finite */
+/** Creates the file. @param keepBlocks whether the blocks of a GGUF file are packed as they are @throws {GauntletError} BAD_MODEL if a weight is not finite */
 export function quantizeModel(
   stored: ReadonlyMap<string, StoredParameter>,
   layout: PackedLayout,

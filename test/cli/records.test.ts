@@ -398,6 +398,15 @@ reward scheme shifted, see docs/method.md#rewards`,
     );
   });
 
+  it('does not say that a server moved which refuses a call', () => {
+    const refused = Object.assign(new Error('9 FAILED_PRECONDITION: not ready'), {
+      code: 9,
+      details: 'Workflow is not ready',
+      metadata: {},
+    });
+    assert.match(failureOf(refused).message, /^9 FAILED_PRECONDITION: not ready/);
+  });
+
   it('names a missing namespace and the variable to set', () => {
     assert.equal(
       describeError(new Error('outer', { cause: new NamespaceNotFoundError('mine') })),

@@ -362,8 +362,7 @@ describe('ensureServer', () => {
       const state = JSON.parse(readFileSync(file, 'utf8'));
       writeFileSync(file, JSON.stringify({ ...state, port: 1 }));
       await assert.rejects(ask(), (error) => {
-        const message =
-          'the Temporal server of this store has started again (it is at 127.0.0.1:1 now): run the same command again';
+        const message = 'the Temporal server of this store is now at 127.0.0.1:1: run the same command again';
         assert.equal(failureOf(error).message, message);
         return true;
       });

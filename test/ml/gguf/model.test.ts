@@ -1,6 +1,6 @@
 // A GGUF file as a model: the blocks of all types are packed as they are, so the model computes with the weights of the file.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RandomStream } from '../../../core/base/random.js';
 import { ROOT } from '../../../infra/root.mjs';
@@ -158,6 +158,14 @@ describe('a GGUF file as a model', () => {
     const damaged = join(place, 'damaged.gguf');
     writeFileSync(damaged, readFileSync(path).subarray(0, 5000));
     await assert.rejects(ggufFolder(damaged), { code: 'BAD_MODEL', message: /^[^\n]*damaged\.gguf: [^\n]*$/ });
+  });
+
+  it('does not replace the safetensors of its folder', async () => {
+    const [, plain] = await pair(['Q8_0']);
+    const before = [...describeModel(plain).stored.values()].map(({ path }) => path);
+    copyFileSync(join(place, 'model.gguf'), join(plain, 'model.gguf'));
+    const { stored, blocks } = describeModel(plain);
+    assert.deepEqual([[...stored.values()].map(({ path }) => path), blocks], [before, undefined]);
   });
 
   it('gives a merged model in f32, and may be quantized to four bits', async () => {
