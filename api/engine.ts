@@ -30,9 +30,10 @@ export async function openEngine(model: string, options: EngineOptions = {}): Pr
     const { openingTokens, continuationTokens, ...others } = chat(given);
     return {
       ...others,
-      openingTokens: (given) => openingTokens(checked(z.object({ messages }), { messages: given }).messages),
-      continuationTokens: (given, end) =>
-        continuationTokens(checked(z.object({ content }), { content: given }).content, end),
+      openingTokens: (given, begun) =>
+        openingTokens(checked(z.object({ messages }), { messages: given }).messages, begun),
+      continuationTokens: (given, end, begun) =>
+        continuationTokens(checked(z.object({ content }), { content: given }).content, end, begun),
     };
   };
   return engine;

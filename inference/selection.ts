@@ -3,6 +3,7 @@
 import { readTests, runPrograms } from '../chains/judge/judging.js';
 import { askOracle } from '../chains/judge/oracle.js';
 import {
+  answerLimits,
   sampleByAdapter,
   sampleTurns,
   samplingFilters,
@@ -73,12 +74,12 @@ export async function writeTests(
   );
   const rows = jobs.map(({ task, sample, stage, turns }) => ({
     turns: [],
-    prompt: testPrompt(discriminator.chat, config, task, turns, stage),
+    ...testPrompt(discriminator.chat, config, task, turns, stage),
     key: extendKey(key, task.id, stage, sample),
   }));
   const options = {
     temperature: trainingTemperature(config),
-    maxNewTokens: config.sampling.maxTestTokens,
+    ...answerLimits(config, discriminator, 'tests'),
     ...samplingFilters(config),
   };
   const adapters = jobs.map(({ stage }) => discriminator.adapterOf(stage));

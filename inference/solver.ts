@@ -3,7 +3,7 @@
 // training. Results are events, passed on as soon as there are any.
 import { codeOf } from '../chains/chainLists.js';
 import { misfitOf } from '../chains/sample/problemFit.js';
-import { sampleTurns, samplingFilters, stageRows } from '../chains/sample/sampling.js';
+import { answerLimits, sampleTurns, samplingFilters, stageRows } from '../chains/sample/sampling.js';
 import { GauntletError } from '../core/base/errors.js';
 import { deriveKey } from '../core/base/random.js';
 import { STAGE_SPECS } from '../core/prompts/stages.js';
@@ -121,6 +121,7 @@ async function* solveBatch(
   for (const stage of config.stages) {
     if (budget <= 0) break;
     const started = performance.now();
+    const limits = answerLimits(config, generator, stage);
     const { turns } = await sampleTurns(
       scope,
       generator,
@@ -128,7 +129,8 @@ async function* solveBatch(
       {
         adapter: generator.adapterOf(stage),
         temperature,
-        maxNewTokens: Math.min(config.sampling.maxNewTokens, budget),
+        ...limits,
+        maxNewTokens: Math.min(limits.maxNewTokens, budget),
         ...samplingFilters(config),
       },
     );

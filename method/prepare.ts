@@ -79,7 +79,7 @@ export interface PrepareSolvingOutput {
   stages: Stage[]; // the stages of a chain
   problems: number;
   hasHidden: boolean; // false: the hidden tests of every problem are its baseline tests
-  skipped?: Ref<Rejected[]>; // problems that do not fit into the context; `problems` does not count them
+  skipped?: Ref<Rejected[]>; // problems that cannot be used, which `problems` does not count, and inputs that were left out
   temperature: number; // the temperature of evaluations
   generator: SamplingPolicy;
   discriminator: SamplingPolicy;

@@ -4,16 +4,17 @@ import { createHash } from 'node:crypto';
 import { GauntletError } from '../core/base/errors.js';
 import { equalValues, parses, truthTests } from '../core/comparison/compare.js';
 import { strictKey } from '../core/comparison/strictKey.js';
-import { formatValue } from '../core/parse/format.js';
+import { formatArguments, formatValue } from '../core/parse/format.js';
 import { type CallResult, type Limits, limitsSchema, type TestRun } from '../core/schema/execution.js';
-import type { Problem, TestCase } from '../core/schema/problem.js';
+import type { Problem, Rejected, TestCase } from '../core/schema/problem.js';
 import type { Value } from '../core/schema/value.js';
 import { keepWithin, PROGRAM_BYTES, sizeOf } from './answers.js';
 import { askProblems, questionOf, sourceJob } from './judgeSuites.js';
 import type { Sandbox } from './sandbox.js';
 import { silentProgram } from './silentProgram.js';
 
-export type Health = { problem: Problem } | { reason: string };
+/** `leftOut`: inputs that the problem is used without. */
+export type Health = { problem: Problem; leftOut?: Rejected[] } | { reason: string };
 
 export interface GateOptions {
   limits?: Partial<Limits>;
@@ -23,6 +24,7 @@ export interface GateOptions {
 export const NO_REFERENCE = 'no reference solution: give one with --references, or train with --set reference=none';
 
 const RUNS = 2; // a reference that answers twice the same counts as deterministic
+const MOST_LEFT_OUT = 0.2; // of the inputs of a problem
 const MOST_SHOWN = 100_000; // a reason quotes no answer with more bytes
 
 /** The summary of an answer. */
@@ -34,13 +36,28 @@ interface Answer {
 }
 
 /**
- * Examines a problem. Inputs without expected values become tests with the answers of the reference.
+ * Examines a problem. Inputs without expected values become tests with the answers of the reference. A few that
+ * have no answer, or that the validator refuses, are left out: generators wrote many of them (EvalPlus).
  * @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE if the problem could not be examined
  */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
+  const leftOut: Rejected[] = [];
+  let { inputs } = problem;
   try {
-    const health = await examine(problem, sandbox, options);
-    return 'reason' in health ? { reason: health.reason + packageHint(health.reason) } : health;
+    for (;;) {
+      const health = await examine({ ...problem, inputs }, sandbox, options);
+      if ('problem' in health) return leftOut.length > 0 ? { ...health, leftOut } : health;
+      const [place, number] = /^input (\d+): /.exec(health.reason) ?? [];
+      const all = inputs ? [...inputs.baseline, ...inputs.hidden] : [];
+      const input = leftOut.length < MOST_LEFT_OUT * all.length ? all[Number(number) - 1] : undefined;
+      if (!inputs || !input || all.length === 1) return { reason: health.reason + packageHint(health.reason) };
+      const without = (list: Value[][]): Value[][] => list.filter((one) => one !== input);
+      inputs = { ...inputs, baseline: without(inputs.baseline), hidden: without(inputs.hidden) };
+      leftOut.push({
+        id: `${problem.id}, input ${short(formatArguments(input))}`,
+        reason: health.reason.slice(place!.length),
+      });
+    }
   } catch (error) {
     if (error instanceof GauntletError && error.code === 'BAD_INPUT') return { reason: error.message }; // too large
     throw error;

@@ -35,7 +35,7 @@ export interface EvaluateCheckpointResult extends MeasureEvaluationOutput {
     verdicts: Ref<SuiteVerdicts[]>;
     tests?: Ref<TestBatch>;
   };
-  skipped?: Ref<Rejected[]>; // problems that do not fit into the models' context
+  skipped?: Ref<Rejected[]>; // problems that cannot be used, and inputs that were left out
 }
 
 const SAMPLES = 5; // chains of each problem

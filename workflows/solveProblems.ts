@@ -16,7 +16,7 @@ export interface SolveProblemsResult {
   solved: number; // the number of problems with a sample that passes all tests of the problem
   problems: number;
   solutions: Ref<Solution[]>;
-  skipped?: Ref<Rejected[]>; // problems that do not fit into the models' context
+  skipped?: Ref<Rejected[]>; // problems that cannot be used, and inputs that were left out
   chains: Ref<Chain[]>;
   verdicts: Ref<SuiteVerdicts[]>;
   views: Ref<ChainView[]>; // the chains in a form for people

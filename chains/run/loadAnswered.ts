@@ -21,16 +21,28 @@ export async function* examineProblems(scope: Scope, config: Examining, problems
   }
 }
 
-/** A problem whose reference does not answer an input, or answers it differently a second time, cannot be used. */
-export async function loadAnswered(scope: Scope, config: Examining & Pick<RunConfig, 'problems'>): Promise<ProblemSet> {
+/**
+ * A problem whose reference does not answer an input, or answers it differently a second time, cannot be used.
+ * @param refused is told such problems, and hidden inputs that were left out
+ */
+export async function loadAnswered(
+  scope: Scope,
+  config: Examining & Pick<RunConfig, 'problems'>,
+  refused: (one: Rejected) => void = () => undefined,
+): Promise<ProblemSet> {
   const set = await scope.deps.loadProblems(config.problems, scope.signal);
   const unanswered = SPLITS.flatMap((split) => set[split]).filter(({ inputs }) => inputs !== undefined);
   if (unanswered.length === 0) return set;
   const answered = new Map<string, Problem>();
   const rejected: Rejected[] = [...(set.rejected ?? [])];
   for await (const { id, found } of examineProblems(scope, config, unanswered)) {
-    if ('problem' in found) answered.set(id, found.problem);
-    else rejected.push({ id, reason: found.reason });
+    if ('problem' in found) {
+      answered.set(id, found.problem);
+      found.leftOut?.forEach(refused);
+      continue;
+    }
+    rejected.push({ id, reason: found.reason });
+    refused({ id, reason: found.reason });
   }
   const usable = (problems: Problem[]): Problem[] =>
     problems.flatMap((problem) => (problem.inputs ? (answered.get(problem.id) ?? []) : [problem]));

@@ -8,7 +8,7 @@ import { knowsMarkers, PROMPTS } from '../../core/prompts/prompts.js';
 import { hasHiddenTests } from '../../core/rewards/suite.js';
 import type { Role, Stage } from '../../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../../core/schema/config.js';
-import { isBuiltIn } from '../../core/schema/problem.js';
+import { isBuiltIn, type Rejected } from '../../core/schema/problem.js';
 import type { BaseRef, RunRef, SamplingPolicy } from '../../core/schema/runRef.js';
 import { solveProblemsInputSchema } from '../../core/schema/solving.js';
 import type { PrepareSolvingInput, PrepareSolvingOutput } from '../../method/prepare.js';
@@ -31,9 +31,10 @@ const inputSchema = solveProblemsInputSchema.extend({
 export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Promise<PrepareSolvingOutput> {
   const input = inputSchema.parse(raw);
   const { config, run, generator, discriminator } = await choosePolicies(scope, input);
+  const unfit: Rejected[] = [];
   const loaded = input.run
     ? (await readProblems(scope.store, input.run.problems)).set
-    : await loadAnswered(scope, config);
+    : await loadAnswered(scope, config, (one) => unfit.push(one));
   const { measures, gateOf, limit } = input;
   const set = gateOf === undefined ? loaded : await withoutQuarantined(scope.store, gateOf, loaded);
   const split = input.split ?? (isBuiltIn(config.problems) ? 'test' : undefined);
@@ -42,7 +43,7 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
   const { generator: reader, discriminator: testReader } = await openReaders(scope, config);
   const readers = { generator: reader, ...((input.tests ?? measures) && { discriminator: testReader }) };
   // if a run solves at its end, it has already left out the problems that do not fit
-  const { fitting, unfit } = input.run
+  const { fitting, unfit: long } = input.run
     ? { fitting: all, unfit: [] }
     : await partByFit(all, {
         readers,
@@ -50,6 +51,7 @@ export async function prepareSolving(scope: Scope, raw: PrepareSolvingInput): Pr
         most: draws ? undefined : limit,
         onProgress: (done) => scope.heartbeat({ done }),
       });
+  unfit.push(...long);
   const test = draws ? new RandomStream('measured', limit).sample(fitting, limit) : fitting.slice(0, limit);
   if (test.length === 0) {
     const [first] = unfit;

@@ -1,6 +1,5 @@
 // Samples the next stage of every chain of a batch with the current policy or the base model.
 import { deriveKey, RandomStream } from '../../core/base/random.js';
-import { PROMPTS } from '../../core/prompts/prompts.js';
 import { type Shard, sliceOf } from '../../core/run/shards.js';
 import type { Chain } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -11,7 +10,14 @@ import { openRole, problemOf, readProblems } from '../artifacts.js';
 import type { Scope } from '../scope.js';
 import { readShards, tokensOf } from '../shards.js';
 import { rolloutSampler } from './remoteRollouts.js';
-import { type SamplingRow, sampleTurns, samplingFilters, stageRows, trainingTemperature } from './sampling.js';
+import {
+  answerLimits,
+  type SamplingRow,
+  sampleTurns,
+  samplingFilters,
+  stageRows,
+  trainingTemperature,
+} from './sampling.js';
 
 export async function generateReasoning(scope: Scope, input: GenerateReasoningInput): Promise<GenerateReasoningOutput> {
   if (input.shards) return joinChains(scope, input.shards);
@@ -39,14 +45,12 @@ async function openSampling(scope: Scope, input: GenerateReasoningInput) {
   const role = await openRole(scope, input.run, 'generator');
   const { config, engine, chat, adapter } = role;
   const isTraining = input.batch.kind === 'train';
-  const { stops } = PROMPTS[config.prompts];
   const sampler = isTraining ? rolloutSampler(scope, role, input.adapter) : engine;
   const options = {
     adapter: input.adapter === undefined ? undefined : await adapter(input.adapter),
     temperature: batchTemperature(input.batch, config),
-    maxNewTokens: config.sampling.maxNewTokens,
+    ...answerLimits(config, role, input.stage),
     ...(isTraining ? {} : samplingFilters(config)),
-    ...(stops && { stopSequences: stops.map((stop) => engine.encode(stop)) }),
   };
   let tokens = 0;
   const heartbeat = (details: unknown): void => {

@@ -16,7 +16,14 @@ import { chainReader, codeOf, preferComplete } from '../chainLists.js';
 import type { Scope } from '../scope.js';
 import { readShards, tokensOf } from '../shards.js';
 import { rolloutSampler } from './remoteRollouts.js';
-import { sampleByAdapter, sampleTurns, samplingFilters, testPrompt, trainingTemperature } from './sampling.js';
+import {
+  answerLimits,
+  sampleByAdapter,
+  sampleTurns,
+  samplingFilters,
+  testPrompt,
+  trainingTemperature,
+} from './sampling.js';
 
 interface TestJob {
   target: TestTarget;
@@ -67,15 +74,15 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
   const { engine, chat, adapter } = role;
   const { byId } = await readProblems(scope.store, input.run.problems);
   const batchKey = deriveKey(...drawPath(input.targets, config));
-  const prompts = new Map<TestTarget, number[]>();
+  const prompts = new Map<TestTarget, ReturnType<typeof testPrompt>>();
   for (const { target, chain } of jobs) {
     if (prompts.has(target)) continue;
     const problem = problemOf(byId, target.problemId);
-    prompts.set(target, testPrompt(chat, config, problem, chain.turns, target.stage, testRequest(config)));
+    prompts.set(target, testPrompt(chat, config, problem, chain.turns, target.stage));
   }
   const rows = jobs.map(({ target, t, sample }) => ({
     turns: [],
-    prompt: prompts.get(target)!,
+    ...prompts.get(target)!,
     key: extendKey(batchKey, t, target.problemId, target.stage, sample),
   }));
   const weights = jobs.map(({ target }) => input.frozen?.[target.stage] ?? input.adapter);
@@ -85,7 +92,7 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
     const options = {
       adapter: own === undefined ? undefined : await adapter(own),
       temperature: input.targets.kind === 'evaluation' ? config.evaluation.temperature : trainingTemperature(config),
-      maxNewTokens: config.sampling.maxTestTokens,
+      ...answerLimits(config, role, 'tests'),
       ...(isTrained ? {} : samplingFilters(config)),
     };
     return sampleTurns(scope, { engine, chat, sampler }, some, options);

@@ -1,6 +1,5 @@
 // Checks whether a problem fits into the models' context. A model cannot answer a longer problem, which would look like a failure.
 import { setImmediate } from 'node:timers/promises';
-import { testRequest } from '../../core/prompts/prompts.js';
 import { promptOf } from '../../core/rl/trajectories.js';
 import type { Role, Turn } from '../../core/schema/chain.js';
 import { isModel, modelOf, type RunConfig } from '../../core/schema/config.js';
@@ -42,7 +41,7 @@ export function misfitOf(
   const { contextLength, eosTokens } = generator.engine.info;
   const turns: Turn[] = [];
   for (const stage of config.stages) {
-    const promptTokens = stagePrompt(generator.chat, config, problem, turns, stage);
+    const { prompt: promptTokens } = stagePrompt(generator.chat, config, problem, turns, stage);
     const { length } = promptOf(turns, promptTokens);
     if (length >= contextLength) {
       const which = turns.length === 0 ? 'prompt has' : `prompts up to stage ${stage} have`;
@@ -52,10 +51,9 @@ export function misfitOf(
   }
   if (discriminator === undefined) return undefined;
   const limit = discriminator.engine.info.contextLength;
-  const request = testRequest(config);
-  const longest = Math.max(
-    ...config.stages.map((stage) => testPrompt(discriminator.chat, config, problem, [], stage, request).length),
-  );
+  const { chat } = discriminator;
+  const lengths = config.stages.map((stage) => testPrompt(chat, config, problem, [], stage).prompt.length);
+  const longest = Math.max(...lengths);
   if (longest < limit) return undefined;
   return `the prompt for tests has ${longest} tokens, the model reads fewer than ${limit}: shorten the problem`;
 }

@@ -11,6 +11,7 @@ import type { Sampler } from './remoteRollouts.js';
 export interface SamplingRow {
   turns: readonly TokenTurn[]; // the sequence so far
   prompt: number[]; // appended to it before sampling
+  begun?: string | undefined; // the text of the answer that the prompt already has
   key: readonly [number, number];
 }
 
@@ -42,18 +43,23 @@ export function samplingFilters({ sampling }: RunConfig): Pick<GenerateOptions, 
   };
 }
 
-/** The tokens that ask for the next stage of a chain. */
+type Asked = Pick<SamplingRow, 'prompt' | 'begun'>;
+type Asker = Pick<Chat, 'openingTokens' | 'continuationTokens' | 'thinks'>;
+
+/** The tokens that ask for the next stage of a chain. @param isCodeOnly see `opening` of the prompts */
 export function stagePrompt(
-  chat: Pick<Chat, 'openingTokens' | 'continuationTokens'>,
+  chat: Asker,
   { prompts }: RunConfig,
   problem: PromptProblem,
-  turns: readonly Turn[],
+  turns: readonly (Pick<Turn, 'answerTokens'> & { truncated?: boolean })[],
   stage: Stage,
-): number[] {
+  isCodeOnly?: boolean,
+): Asked {
   const last = turns.at(-1);
-  const { opening, begun, continuation } = PROMPTS[prompts];
-  if (!last) return chat.openingTokens(opening(problem, stage), begun);
-  return chat.continuationTokens(continuation(problem, stage), endTokenOf(last));
+  const { opening, answer, continuation } = PROMPTS[prompts];
+  const begun = chat.thinks() ? undefined : answer?.(stage).begun;
+  if (!last) return { prompt: chat.openingTokens(opening(problem, stage, isCodeOnly), begun), begun };
+  return { prompt: chat.continuationTokens(continuation(problem, stage), endTokenOf(last), begun), begun };
 }
 
 /** The input for sampling the next turn of each chain: its prompt and its random key. */
@@ -66,24 +72,41 @@ export const stageRows = (
 ): SamplingRow[] =>
   chains.map(({ turns, problemId, sample }) => ({
     turns,
-    prompt: stagePrompt(chat, config, problemOf(problemId), turns, stage),
+    ...stagePrompt(chat, config, problemOf(problemId), turns, stage),
     key: extendKey(batchKey, problemId, sample, stage),
   }));
 
-const endTokenOf = ({ truncated, answerTokens }: Turn): number | undefined =>
+const endTokenOf = ({ truncated, answerTokens }: Parameters<typeof stagePrompt>[3][number]): number | undefined =>
   truncated ? undefined : answerTokens.at(-1);
 
 /** The tokens that ask for tests of one stage of a chain. */
 export function testPrompt(
-  chat: Pick<Chat, 'openingTokens'>,
+  chat: Asker,
   config: RunConfig,
   problem: PromptProblem,
-  turns: readonly Turn[],
+  turns: readonly Pick<Turn, 'stage' | 'text'>[],
   stage: Stage,
-  request = testRequest(config),
-): number[] {
+): Asked {
   const work = turns.findLast((turn) => turn.stage === stage)?.text ?? '';
-  return chat.openingTokens(PROMPTS[config.prompts].discriminator(problem, stage, work, request));
+  const { discriminator, tests } = PROMPTS[config.prompts];
+  const request = testRequest(config);
+  const begun = chat.thinks() ? undefined : tests?.(problem.entry, request).begun;
+  return { prompt: chat.openingTokens(discriminator(problem, stage, work, request), begun), begun };
+}
+
+/** Where an answer ends. The texts of the prompts do not end the answer of a model that thinks: its thoughts may have them. */
+export function answerLimits(
+  config: RunConfig,
+  { engine, chat }: { engine: Engine; chat: Chat },
+  answer: Stage | 'tests',
+): Pick<GenerateOptions, 'maxNewTokens' | 'stopSequences'> {
+  const { answer: ofStage, tests } = PROMPTS[config.prompts];
+  const limits = answer === 'tests' ? tests?.('', testRequest(config)) : ofStage?.(answer);
+  const { maxNewTokens, maxTestTokens } = config.sampling;
+  return {
+    maxNewTokens: answer === 'tests' ? maxTestTokens : maxNewTokens,
+    ...(limits && !chat.thinks() && { stopSequences: limits.stops.map((stop) => engine.encode(stop)) }),
+  };
 }
 
 type Sampled = { turns: SampledTurn[]; tokens: number };
@@ -140,7 +163,8 @@ export async function sampleTurns(
     const start = Math.max(0, (thinking?.[1] ?? 0) - row.prompt.length);
     const isThinking = !finished && thinks(engine.decode(row.prompt.slice(-8)), engine.decode(answerTokens));
     const hasEnd = finished && stopTokens.includes(answerTokens.at(-1)!); // not a stop sequence
-    const text = isThinking ? '' : engine.decode(answerTokens.slice(start, hasEnd ? -1 : undefined));
+    const written = engine.decode(answerTokens.slice(start, hasEnd ? -1 : undefined));
+    const text = isThinking ? '' : (row.begun ?? '') + written;
     const turn = { promptTokens: row.prompt, answerTokens, thinking, text, truncated: !finished };
     return { ...turn, logprobs };
   });

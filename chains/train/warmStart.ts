@@ -4,7 +4,7 @@ import { GauntletError } from '../../core/base/errors.js';
 import { RandomStream } from '../../core/base/random.js';
 import { type FreshTests, freshInputs, knownInputs } from '../../core/inputs/freshInputs.js';
 import { stageAnswer, testAnswer } from '../../core/prompts/answers.js';
-import { PROMPTS, testRequest } from '../../core/prompts/prompts.js';
+import { testRequest } from '../../core/prompts/prompts.js';
 import { type TokenTurn, trainedRows } from '../../core/rl/trajectories.js';
 import type { Stage } from '../../core/schema/chain.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -21,6 +21,7 @@ import type {
 import type { Chat } from '../../ml/engine/engine.js';
 import { askProblems, isYes } from '../../sandbox/judgeSuites.js';
 import { openRole, readConfig, readProblems } from '../artifacts.js';
+import { stagePrompt, testPrompt } from '../sample/sampling.js';
 import { batchOptions, type Scope } from '../scope.js';
 
 const STEP_PROBLEMS = 32;
@@ -104,17 +105,13 @@ export async function writeExamples(scope: Scope, input: WriteExamplesInput): Pr
 }
 
 /** A chain of the stages whose answers the problem provides: all of them, or the code only. */
-function generatorTurns(chat: Chat, { prompts, stages }: RunConfig, problem: Problem): TokenTurn[] {
+function generatorTurns(chat: Chat, config: RunConfig, problem: Problem): TokenTurn[] {
+  const { prompts, stages } = config;
   const turns: TokenTurn[] = [];
   for (const stage of stages) {
     const answer = stageAnswer(prompts, problem, stage);
     if (answer === undefined) continue;
-    const end = turns.at(-1)?.answerTokens.at(-1);
-    const promptTokens =
-      turns.length === 0
-        ? chat.openingTokens(PROMPTS[prompts].opening(problem, stage, stages.length === 1))
-        : chat.continuationTokens(PROMPTS[prompts].continuation(problem, stage), end);
-    turns.push(turnOf(chat, stage, promptTokens, answer));
+    turns.push(turnOf(chat, stage, stagePrompt(chat, config, problem, turns, stage, stages.length === 1), answer));
   }
   return turns;
 }
@@ -134,13 +131,18 @@ function discriminatorTurns(
   const request = testRequest(config);
   const chosen = random.sample(tests, request.testsPerTurn);
   if (chosen.length === 0) return [];
-  const work = stageAnswer(prompts, problem, stage);
-  const promptTokens = chat.openingTokens(PROMPTS[prompts].discriminator(problem, stage, work, request));
-  return [[turnOf(chat, stage, promptTokens, testAnswer(prompts, request, problem.entry, chosen))]];
+  const text = stageAnswer(prompts, problem, stage)!;
+  const asked = testPrompt(chat, config, problem, [{ stage, text }], stage);
+  return [[turnOf(chat, stage, asked, testAnswer(prompts, request, problem.entry, chosen))]];
 }
 
-function turnOf(chat: Chat, stage: Stage, promptTokens: number[], answer: string): TokenTurn {
-  const answerTokens = chat.answerTokens(answer);
+function turnOf(
+  chat: Chat,
+  stage: Stage,
+  { prompt: promptTokens, begun = '' }: ReturnType<typeof stagePrompt>,
+  answer: string,
+): TokenTurn {
+  const answerTokens = chat.answerTokens(answer.slice(begun.length));
   const thinking = chat.thinkingRange(promptTokens, answerTokens);
   return { stage, promptTokens, answerTokens, thinking };
 }

@@ -90,7 +90,10 @@ async function run(name: string, { files, options, source }: ProvidedProblems, f
           quarantined.push({ id, reason: health.reason });
           await files?.quarantine.write({ id, reason: health.reason });
           if (!output.json) output.note(`${id}: ${health.reason}`);
-        } else await files?.problems.write(toRecord(health.problem));
+        } else {
+          for (const one of health.leftOut ?? []) output.note(`left out ${one.id}: ${one.reason}`);
+          await files?.problems.write(toRecord(health.problem));
+        }
         bar.update(total, `${quarantined.length} quarantined`);
       }
       await files?.quarantine.commit();

@@ -34,6 +34,7 @@ const PYTHON = /^(?:i?py(?:thon)?[23]?|pycon|python-repl)?$/;
 const AROUND = /^(?:markdown|md|text)?$/;
 const READS_INPUT = /\binput\s*\(|\bstdin\b|\bopen\(\s*0\b/;
 const MAIN = 'main'; // the entry of whole programs
+const EVALPLUS_BEGUN = /^Below is a Python script .*\n```python\n/; // how its prompt begins the answer
 const EVALPLUS_END = /\n(?:```(?:\n|$)|if __name__|def main\(|print\()/; // where EvalPlus stops sampling
 const MAX_PARSED = 20_000;
 const MAX_TRIED = 20; // the most blocks or lines that are tried
@@ -50,7 +51,7 @@ interface Block {
 export function extractCode(text: string, style: PromptStyle, entry?: string): string {
   if (style === 'tiny') return text.trimEnd(); // the shipped model answers with the bare program
   const source = text.replace(/\r\n?/g, '\n');
-  if (style === 'evalplus') return source.split(EVALPLUS_END)[0]!.trimEnd(); // its prompt has opened the block
+  if (style === 'evalplus') return source.replace(EVALPLUS_BEGUN, '').split(EVALPLUS_END)[0]!.trimEnd();
   const thought = source.lastIndexOf('</think>');
   const answer = thought < 0 ? '' : programIn(source.slice(thought + '</think>'.length), entry);
   return (answer || programIn(source, entry)).trimEnd();

@@ -13,7 +13,7 @@ export interface SalvagedInputs {
 const MAX_TEXT = 100_000;
 const MAX_UNREAD = 64; // reading stops after this many calls that cannot be read
 const MAX_LINE_START = 64; // the most characters before a call at the start of a line
-const LINE_START = /^[\s`*>•-]*(?:\d+[.):])?[\s`*]*(?:print\(|assert\s+)?$/;
+const LINE_START = /^[\s`*>•-]*(?:(?:[A-Z]\w* )?\d+[.):])?[\s`*]*(?:print\(|assert\s+)?$/;
 
 /** Reads `f(1, [2])` anywhere outside definitions; what surrounds a call is ignored. Never throws. */
 export function salvageInputs(answer: string, options: SalvageOptions): SalvagedInputs {

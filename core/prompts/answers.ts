@@ -4,7 +4,7 @@ import { formatArguments, formatValue } from '../parse/format.js';
 import type { Stage } from '../schema/chain.js';
 import type { PromptStyle } from '../schema/config.js';
 import type { Problem, TestCase } from '../schema/problem.js';
-import { fenced, type TestRequest } from './prompts.js';
+import { fenced, type TestRequest, testLines } from './prompts.js';
 
 /** The answer of a stage; undefined if the problem does not provide it. */
 export function stageAnswer(style: PromptStyle, problem: Problem, stage: Stage): string | undefined {
@@ -14,9 +14,13 @@ export function stageAnswer(style: PromptStyle, problem: Problem, stage: Stage):
   return style === 'instruct' ? fenced(code) : code;
 }
 
-export function testAnswer(style: PromptStyle, { expected }: TestRequest, entry: string, tests: TestCase[]): string {
-  if (style !== 'tiny' && expected === 'reference')
-    return tests.map(({ args }) => `${nameOf(entry)}${formatArguments(args)}`).join('\n');
-  const lines = tests.map((test) => `(${formatValue({ t: test.args })}, ${formatValue(test.expected)})`);
-  return style !== 'tiny' ? `[\n${lines.map((line) => `    ${line},\n`).join('')}]` : lines.join('\n');
+export function testAnswer(style: PromptStyle, request: TestRequest, entry: string, tests: TestCase[]): string {
+  if (style === 'tiny')
+    return tests.map((test) => `(${formatValue({ t: test.args })}, ${formatValue(test.expected)})`).join('\n');
+  const name = nameOf(entry);
+  const lines = tests.map((test) => ({
+    call: `${name}${formatArguments(test.args)}`,
+    expected: formatValue(test.expected),
+  }));
+  return testLines(request, lines);
 }

@@ -10,7 +10,7 @@ type Called = Pick<Problem, 'functionSignature' | 'entry'> & { calling?: Calling
 interface Example {
   task: string; // what the example's solution does
   call: string; // an input
-  test: string; // a whole test
+  expected: string; // the right answer
 }
 
 export interface Convention {
@@ -18,17 +18,16 @@ export interface Convention {
   noun: 'function' | 'program' | 'class';
   rule?: string; // how the program is called; default: as a plain function
   form: string; // the required form of the code
-  test: string; // the description of the two parts of a test
-  call: string; // the description of a call's arguments
-  example?: Example; // default: the example of a plain function
+  parameters?: readonly string[]; // the names of a call's arguments; default: as in the signature
+  terms?: string; // what these names mean
+  expected?: string; // what a test compares; default: the value that the function returns
+  example?: Example; // default: none
 }
 
 const PLAIN: Convention = {
   heading: 'Function signature',
   noun: 'function',
   form: 'Use exactly the given signature',
-  test: 'Answer with a Python list of `((arg, ...), expected)` literals, one test a line, and nothing else. The first part is the tuple of all arguments in order (a single argument keeps its comma), the second is the value the function must return.',
-  call: '',
 };
 
 const STDIO: Convention = {
@@ -36,12 +35,13 @@ const STDIO: Convention = {
   noun: 'program',
   rule: 'The solution is a whole program, not a function. It reads its input from standard input and prints its answer to standard output. Every test runs it once.',
   form: 'Write a whole program that reads standard input and prints the answer',
-  test: 'Answer with a Python list of `((input,), output)` literals, one test a line, and nothing else. `input` is the whole text of standard input (its tuple keeps the comma), `output` is the whole text that the program must print. Both are Python strings with `\\n` at the end of every line.',
-  call: ' The only argument is the whole text of standard input, a Python string with `\\n` at the end of every line.',
+  parameters: ['text'],
+  terms: '`text` is the whole text of standard input, a Python string with `\\n` at the end of every line.',
+  expected: 'the whole text that the program must print, a Python string with `\\n` at the end of every line',
   example: {
     task: 'a program that reads two numbers from one line and prints their sum',
     call: 'main("1 2\\n")',
-    test: '(("1 2\\n",), "3\\n")',
+    expected: '"3\\n"',
   },
 };
 
@@ -50,12 +50,14 @@ const OPERATIONS: Convention = {
   noun: 'class',
   rule: 'A test creates one object of the class and calls its methods in order. It is written as two lists of the same length: the names, first that of the class and then those of the methods, and the argument list of each. Its result is the list of what each call returns: None for the constructor and for a method that returns nothing.',
   form: 'Use exactly the given class and its methods',
-  test: 'Answer with a Python list of `((names, arguments), results)` literals, one test a line, and nothing else. `names` is the list of the class and the methods to call, `arguments` has one list of arguments for each name, and `results` has one value for each name.',
-  call: ' The first argument is the list of the class and the methods to call, the second has one list of arguments for each name.',
+  parameters: ['names', 'arguments'],
+  terms:
+    '`names` is the list of the class and the methods to call, `arguments` has one list of arguments for each name.',
+  expected: 'the list of results, one for each name',
   example: {
     task: 'a class `Counter` whose `add` adds a number and whose `total` returns the sum',
     call: 'Counter(["Counter", "add", "total"], [[], [3], []])',
-    test: '((["Counter", "add", "total"], [[], [3], []]), [None, None, 3])',
+    expected: '[None, None, 3]',
   },
 };
 
@@ -66,18 +68,18 @@ const TREES =
 
 /** Examples by the shape of a parameter or the result. */
 const EXAMPLES: Readonly<Record<Shape, Example>> = {
-  value: { task: 'sorts a list', call: 'f([3, 1, 2])', test: '(([3, 1, 2],), [1, 2, 3])' },
-  ListNode: { task: 'reverses a linked list', call: 'f([1, 2, 3])', test: '(([1, 2, 3],), [3, 2, 1])' },
-  TreeNode: { task: 'mirrors a tree', call: 'f([1, None, 2])', test: '(([1, None, 2],), [1, 2])' },
+  value: { task: 'sorts a list', call: 'f([3, 1, 2])', expected: '[1, 2, 3]' },
+  ListNode: { task: 'reverses a linked list', call: 'f([1, 2, 3])', expected: '[3, 2, 1]' },
+  TreeNode: { task: 'mirrors a tree', call: 'f([1, None, 2])', expected: '[1, 2]' },
   'ListNode[]': {
     task: 'reverses each linked list',
     call: 'f([[1, 2], [3]])',
-    test: '(([[1, 2], [3]],), [[2, 1], [3]])',
+    expected: '[[2, 1], [3]]',
   },
   'TreeNode[]': {
     task: 'mirrors each tree',
     call: 'f([[1, None, 2], []])',
-    test: '(([[1, None, 2], []],), [[1, 2], []])',
+    expected: '[[1, 2], []]',
   },
 };
 
@@ -101,17 +103,14 @@ export function conventionOf(problem: Called): Convention {
   return {
     ...PLAIN,
     rule: [rule, ...nodes].join(' '),
-    test: PLAIN.test.replace(
-      'the value the function must return',
-      `the value that ${changed} must have after the call`,
-    ),
+    expected: `the value that ${changed} must have after the call`,
     example: exampleOf(calling?.parameters[observe] ?? 'value', true),
   };
 }
 
 function exampleOf(shape: Shape, inPlace: boolean): Example {
-  const { task, call, test } = EXAMPLES[shape];
-  return { task: `a function \`f\` that ${task}${inPlace ? ' in place' : ''}`, call, test };
+  const { task, ...values } = EXAMPLES[shape];
+  return { task: `a function \`f\` that ${task}${inPlace ? ' in place' : ''}`, ...values };
 }
 
 /** The name of an argument in the signature, or its number if it has no name there. */

@@ -3,6 +3,7 @@
 import { GauntletError } from '../base/errors.js';
 import { nameOf } from '../parse/asserts.js';
 import { extractCode } from '../parse/code.js';
+import { parseSignature } from '../parse/signature.js';
 import type { Stage } from '../schema/chain.js';
 import type { PromptStyle, RunConfig } from '../schema/config.js';
 import type { Problem } from '../schema/problem.js';
@@ -36,15 +37,21 @@ export const testRequest = ({ testsPerTurn, discriminator }: RunConfig): TestReq
   expected: discriminator.expected,
 });
 
+interface Limits {
+  begun?: string;
+  stops: readonly string[];
+}
+
 interface PromptRules {
   /** The conversation before the generator's first answer. By default, a chain that starts with stage 5 has no reasoning. */
   opening(problem: PromptProblem, first?: Stage, isCodeOnly?: boolean): Message[];
-  /** What the generator's first answer begins with, and texts that end it. */
-  begun?: string;
-  stops?: readonly string[];
+  /** What the generator's answer begins with, and texts that end it. */
+  answer?(stage: Stage): Limits;
   maxNewTokens?: number; // the limit of an answer that belongs to the prompts
   /** The user turn that requests the next stage of a chain. */
   continuation(problem: PromptProblem, stage: Stage): Content;
+  /** What the discriminator's answer begins with, and texts that end it. */
+  tests?(entry: string, request: TestRequest): Limits;
   /** A new conversation for one stage. Without `work`, the discriminator writes tests without seeing a program. */
   discriminator(problem: PromptProblem, stage: Stage, work: string | undefined, request: TestRequest): Message[];
 }
@@ -59,11 +66,21 @@ const CODE_ONLY = {
     `Write this ${noun} in Python. Handle every edge case. Answer with one \`\`\`python code block that holds the whole program and nothing else.`,
 };
 
-const DISCRIMINATOR_SYSTEM =
-  'You are an expert software tester. You read one stage of a programmer’s work and write tests that expose its mistakes. Every test must be correct: work the expected value out from the problem statement, never from the programmer’s work. You are rewarded for correct tests that a faulty solution fails, and lose for wrong ones.';
-
-const INPUTS_SYSTEM =
-  'You are an expert software tester. You read one stage of a programmer’s work and write inputs on which a program that follows it goes wrong. Every input must be valid for the problem. You are rewarded for valid inputs that expose a mistake.';
+/** What the discriminator is asked for: whole tests, or inputs. A label starts each line of its answer. */
+const ASKED = {
+  model: {
+    system:
+      'You are an expert software tester. You read one stage of a programmer’s work and write tests that expose its mistakes. Work every expected value out from the problem statement, never from the programmer’s work.',
+    noun: 'test',
+    label: 'Test',
+  },
+  reference: {
+    system:
+      'You are an expert software tester. You read one stage of a programmer’s work and write inputs on which a program that follows it goes wrong. Every input must be valid for the problem.',
+    noun: 'input',
+    label: 'Input',
+  },
+} as const;
 
 function statement(problem: PromptProblem): string {
   const { heading, rule } = conventionOf(problem);
@@ -71,33 +88,39 @@ function statement(problem: PromptProblem): string {
   return [...parts, ...(rule === undefined ? [] : [`Calling convention:\n${rule}`])].join('\n\n');
 }
 
-export const fenced = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+const CODE_BEGUN = '```python\n';
+export const fenced = (code: string): string => `${CODE_BEGUN}${code}\n\`\`\``;
+/** The end of a block, as one text for each token of it: tokenizers join a fence and the lines after it. */
+const FENCES = ['```', '```\n', '```\n\n'];
 
-const WHOLE_TESTS = {
-  system: DISCRIMINATOR_SYSTEM,
-  noun: 'test',
-  format: (problem: PromptProblem): string[] => {
-    const { test, example } = conventionOf(problem);
-    return [
-      `${test} Use literal values only: no names, no calls.`,
-      example
-        ? `The format, shown for ${example.task}:\n[\n    ${example.test},\n]`
-        : 'The format, shown for a function that adds two numbers:\n[\n    ((1, 2), 3),\n    ((-1, 1), 0),\n]',
-    ];
-  },
-};
+/**
+ * The answer of the discriminator: a numbered line for each test. Small models have seen many asserts, and the numbers show them how
+ * many are still to come.
+ */
+export const testLines = (
+  { expected: mode }: TestRequest,
+  tests: readonly { call: string; expected?: string | undefined }[],
+): string =>
+  tests
+    .map(({ call, expected }) => (mode === 'model' ? `assert ${call} == ${expected}` : call))
+    .map((test, i) => `${ASKED[mode].label} ${i + 1}: ${test}`)
+    .join('\n');
 
-const INPUTS_ONLY = {
-  system: INPUTS_SYSTEM,
-  noun: 'input',
-  format: (problem: PromptProblem): string[] => {
-    const { call, example } = conventionOf(problem);
-    return [
-      `Answer with calls of \`${nameOf(problem.entry)}\`, one a line, and nothing else.${call} Use literal values only: no names, no other calls.`,
-      ...(example ? [`The format, shown for ${example.task}:\n${example.call}`] : []),
-    ];
-  },
-};
+function testForm(problem: PromptProblem, request: TestRequest): string {
+  const { parameters, terms, expected, example } = conventionOf(problem);
+  const name = nameOf(problem.entry);
+  const names = parameters ?? parseSignature(problem.functionSignature, name)?.names ?? [];
+  const call = `${name}(${names.map((one, i) => one || `argument${i + 1}`).join(', ') || '...'})`;
+  const form = Array.from({ length: request.testsPerTurn }, () => ({ call, expected: 'expected' }));
+  const isWhole = request.expected === 'model';
+  const lines = form.length === 1 ? 'this line' : `these ${form.length} lines`;
+  return [
+    ...(example ? [`The form, shown for ${example.task}:\n${testLines(request, [example])}`] : []),
+    ...(terms ? [terms] : []),
+    ...(expected && isWhole ? [`\`expected\` is ${expected}.`] : []),
+    `Answer with ${lines} and nothing else, with short literal values in place of the names, and no explanations:\n${testLines(request, form)}`,
+  ].join('\n\n');
+}
 
 function ask(problem: PromptProblem, stage: Stage): string {
   const { title, instruction } = STAGE_SPECS[stage];
@@ -119,11 +142,21 @@ const instruct: PromptRules = {
     ];
   },
   continuation: ask,
-  discriminator: (problem, stage, work, { testsPerTurn, expected }) => {
+  answer: (stage) => {
+    if (stage === 5) return { begun: CODE_BEGUN, stops: FENCES };
+    const next = `Stage ${stage + 1}`; // small models go on with the next stages, and with code
+    return { stops: [next, ` ${next}`, ...(stage === 3 ? [] : ['```', '```python'])] };
+  },
+  tests: (entry, request) => ({
+    begun: testLines(request, [{ call: nameOf(entry) }]).replace(/ == .*/, ''),
+    stops: [`${ASKED[request.expected].label} ${request.testsPerTurn + 1}`],
+  }),
+  discriminator: (problem, stage, work, request) => {
+    const { testsPerTurn } = request;
     const spec = STAGE_SPECS[stage];
     const shown = (text: string): string =>
       stage === 5 ? fenced(extractCode(text, 'instruct', problem.entry) || text.trim()) : text.trim();
-    const { system, noun, format } = expected === 'model' ? WHOLE_TESTS : INPUTS_ONLY;
+    const { system, noun } = ASKED[request.expected];
     return [
       { role: 'system', content: system },
       {
@@ -134,7 +167,7 @@ const instruct: PromptRules = {
             ? []
             : [`The programmer’s work at stage ${stage} (${spec.title.toLowerCase()}):\n${shown(work)}`]),
           `Write ${testsPerTurn} ${noun}${testsPerTurn === 1 ? '' : 's'}. Aim at ${spec.focus}.`,
-          ...format(problem),
+          testForm(problem, request),
         ].join('\n\n'),
       },
     ];
@@ -183,9 +216,10 @@ const evalplus: PromptRules = {
       content: `Please provide a self-contained Python script that solves the following problem in a markdown code block:\n\`\`\`\n${description.trim()}\n\`\`\`\n`,
     },
   ],
-  begun:
-    'Below is a Python script with a self-contained function that solves the problem and passes corresponding tests:\n```python\n',
-  stops: ['```', '```\n', '```\n\n'], // as one text each, because tokenizers join a fence and the lines after it
+  answer: () => ({
+    begun: `Below is a Python script with a self-contained function that solves the problem and passes corresponding tests:\n${CODE_BEGUN}`,
+    stops: FENCES,
+  }),
   maxNewTokens: 768, // evalplus/provider/base.py, 0.3.1
 };
 

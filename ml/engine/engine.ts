@@ -127,10 +127,16 @@ export interface ModelInfo {
 
 /** Conversations as tokens, as the chat template of the model writes them. */
 export interface Chat {
+  /** Whether the model may think before it answers. */
+  thinks(): boolean;
   /** The tokens of the opening messages, up to the start of the assistant's answer. @param begun the answer's first text */
   openingTokens(messages: ChatMessage[], begun?: string): number[];
-  /** The tokens between an answer and the next one. @param endToken the last token of the answer; undefined: it was truncated */
-  continuationTokens(content: Content, endToken?: number): number[];
+  /**
+   * The tokens between an answer and the next one.
+   * @param endToken the last token of the answer; undefined: it was truncated
+   * @param begun the next answer's first text
+   */
+  continuationTokens(content: Content, endToken?: number, begun?: string): number[];
   /** The tokens that end an answer: those that the model's files name, and the one that the template writes. */
   endTokens(): number[];
   /** The tokens of an answer that is given, with the end token of the template. Text never becomes control tokens. */

@@ -48,8 +48,9 @@ export class EngineFiles implements Pick<Engine, Text | Adapters> {
       return format;
     };
     return {
+      thinks: () => open().thinks(),
       openingTokens: (messages, begun) => open().openingTokens(messages, begun),
-      continuationTokens: (content, endToken) => open().continuationTokens(content, endToken),
+      continuationTokens: (...given) => open().continuationTokens(...given),
       endTokens: () => open().endTokens(this.model.eosTokens),
       answerTokens: (text) => open().answerTokens(text, open().endTokens(this.model.eosTokens)),
       thinkingRange: (promptTokens, answerTokens) => open().thinkingRange(promptTokens, answerTokens),

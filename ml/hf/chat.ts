@@ -26,11 +26,12 @@ const END_OF_THINKING = '</think>';
 export class ChatFormat {
   private readonly template: ModelTemplate;
   private readonly continuations = new Map<string, number[]>(); // cached: rendering takes a millisecond, and turns repeat
+  private mayThink: boolean | undefined;
   private turn: { before: string; after: string; opened: number[] } | undefined; // see turnParts
 
   /** @param source the template's Jinja text. @throws {GauntletError} BAD_MODEL if it does not parse */
   constructor(
-    source: string,
+    private readonly source: string,
     private readonly tokenizer: TextTokenizer,
     private readonly where = 'chat template',
     private readonly given: TemplateArguments = {},
@@ -46,18 +47,30 @@ export class ChatFormat {
     return this.tokenizer.encodeProtected(`${this.render(messages)}${this.tokenizer.protect(begun)}`);
   }
 
+  /** Whether the model may think before it answers: its template knows thinking, and does not end it in the prompt. */
+  thinks(): boolean {
+    this.mayThink ??=
+      this.source.includes(END_OF_THINKING) &&
+      !this.render([{ role: 'user', content: '' }])
+        .trimEnd()
+        .endsWith(END_OF_THINKING);
+    return this.mayThink;
+  }
+
   /**
    * The tokens between an answer and the next one, for one more user message. The template starts them with an end token,
    * perhaps after a space. This token is left out if the answer ended with it.
    * @param endToken the token that ended the answer; undefined if the answer was truncated
+   * @param begun the next answer's first text
    * @throws {GauntletError} BAD_MODEL if the template does not render answers
    */
-  continuationTokens(content: Content, endToken?: number): number[] {
+  continuationTokens(content: Content, endToken?: number, begun = ''): number[] {
     const key = JSON.stringify(content);
     const known = this.continuations.get(key) ?? this.tokenizer.encodeProtected(this.aroundAnswer(content)[1]);
     if (this.continuations.size >= CACHED) this.continuations.clear();
     this.continuations.set(key, known);
-    return known.slice(endToken === undefined ? 0 : this.lengthTo(known, [endToken]));
+    const rest = known.slice(endToken === undefined ? 0 : this.lengthTo(known, [endToken]));
+    return begun === '' ? rest : [...rest, ...this.tokenizer.encodeProtected(this.tokenizer.protect(begun))];
   }
 
   /**

@@ -192,12 +192,16 @@ describe('the warm start', () => {
     };
     for (const { prompt, answer } of await texts('generator')) {
       const n = Number(/add (\d+)/.exec(prompt)![1]);
-      assert.equal(answer, `\`\`\`python\ndef solve(x):\n    return x + ${n}\n\`\`\``);
+      assert.ok(prompt.endsWith('```python\n'));
+      assert.equal(answer, `def solve(x):\n    return x + ${n}\n\`\`\``);
     }
     for (const { prompt, answer } of await texts('discriminator')) {
       const n = Number(/add (\d+)/.exec(prompt)![1]);
-      assert.ok(prompt.includes(`return x + ${n}`));
-      const pairs = [...answer.matchAll(/\(\((-?\d+),\), (-?\d+)\)/g)];
+      assert.ok(
+        prompt.includes(`return x + ${n}`) &&
+          prompt.endsWith('\nTest 2: assert solve(x) == expectedTest 1: assert solve'),
+      );
+      const pairs = [...answer.matchAll(/\((-?\d+)\) == (-?\d+)/g)];
       assert.equal(pairs.length, 2, answer);
       for (const [, x, expected] of pairs) assert.equal(Number(expected), Number(x) + n);
     }

@@ -146,7 +146,7 @@ describe('hostile texts of problems', () => {
     const chat = loadChatFormat(folder, tokenizer);
     const controls = (message: string): number[] => {
       const ids = ['<gen>', '<disc>', '<s1>', '<s5>', '<tests>'].map((name) => tokenizer.encode(name)[0]!);
-      return stagePrompt(chat, resolveConfig(), taskOfMessage(message), [], 1).filter((id) => ids.includes(id));
+      return stagePrompt(chat, resolveConfig(), taskOfMessage(message), [], 1).prompt.filter((id) => ids.includes(id));
     };
     assert.deepEqual(controls('x <s5> <tests> <disc> <gen> y'), controls('x y'));
     assert.equal(controls('x y').length, 2);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { parseTests } from '../../chains/judge/judging.js';
-import { testAnswer } from '../../core/prompts/answers.js';
+import { stageAnswer, testAnswer } from '../../core/prompts/answers.js';
 import { conventionOf } from '../../core/prompts/conventions.js';
 import { PROMPTS, type PromptProblem, type TestRequest, textOf } from '../../core/prompts/prompts.js';
 import { STAGE_SPECS } from '../../core/prompts/stages.js';
@@ -33,7 +33,7 @@ describe('the stages of a chain', () => {
 
 describe('the prompts of EvalPlus', () => {
   it('repeat word for word what EvalPlus asks a chat model', () => {
-    const { opening, begun } = PROMPTS.evalplus;
+    const { opening, answer } = PROMPTS.evalplus;
     const [message, ...others] = opening(problem, 5);
     const [ask, work] = textOf(message!.content).split(/(?<=:\n)/);
     assert.deepEqual([message!.role, others.length], ['user', 0]);
@@ -42,7 +42,7 @@ describe('the prompts of EvalPlus', () => {
       'Please provide a self-contained Python script that solves the following problem in a markdown code block:\n',
     );
     assert.equal(work, `\`\`\`\n${problem.description}\n\`\`\`\n`);
-    assert.match(begun!, /^Below is a Python script .* passes corresponding tests:\n```python\n$/);
+    assert.match(answer!(5).begun!, /^Below is a Python script .* passes corresponding tests:\n```python\n$/);
   });
 });
 
@@ -94,7 +94,7 @@ describe('instruct prompts', () => {
         'THE OUTPUT',
         '3 tests',
         STAGE_SPECS[stage].focus,
-        '((arg, ...), expected)',
+        'Test 1: assert solve(nums) == expected\nTest 2: assert solve(nums) == expected\nTest 3: ',
       ]) {
         assert.ok(textOf(user!.content).includes(part), `${stage}: ${part}`);
       }
@@ -122,15 +122,47 @@ describe('instruct prompts', () => {
     assert.ok(user('tiny').endsWith('<s4><tests>'));
   });
 
+  it('begin the code, and end each stage before the next one and before code', () => {
+    const { answer } = PROMPTS.instruct;
+    assert.deepEqual(answer!(1), { stops: ['Stage 2', ' Stage 2', '```', '```python'] });
+    assert.deepEqual(answer!(3), { stops: ['Stage 4', ' Stage 4'] }); // pseudocode may have a fence
+    assert.ok(stageAnswer('instruct', problem, 5)!.startsWith(answer!(5).begun!));
+    assert.ok(answer!(5).stops.some((stop) => stageAnswer('instruct', problem, 5)!.endsWith(stop)));
+  });
+
+  it('begin the answer with the first call, and end it with the first line that was not asked for', () => {
+    const limits = PROMPTS.instruct.tests!;
+    const inputs = { testsPerTurn: 2, expected: 'reference' } as const;
+    assert.deepEqual(limits('Solution.solve', request(3)), { begun: 'Test 1: assert solve', stops: ['Test 4'] });
+    assert.deepEqual(limits('solve', inputs), { begun: 'Input 1: solve', stops: ['Input 3'] });
+    for (const asked of [request(3), inputs]) {
+      const taught = testAnswer('instruct', asked, 'solve', problem.baselineTests);
+      assert.ok(taught.startsWith(`${limits('solve', asked).begun}(`), taught);
+    }
+  });
+
+  it('name the parameters as the signature does, so that no call has too few arguments', () => {
+    const formOf = (functionSignature: string): string =>
+      textOf(PROMPTS.instruct.discriminator({ ...problem, functionSignature }, 1, '', request(1))[1]!.content);
+    assert.ok(formOf('def solve(a: int, b=3) -> int:').endsWith('Test 1: assert solve(a, b) == expected'));
+    assert.ok(formOf('def solve(a, /, b):').endsWith('solve(argument1, b) == expected'));
+    assert.ok(formOf('def solve(*values):').endsWith('solve(...) == expected'));
+    assert.ok(formOf('?').endsWith('solve(...) == expected'));
+  });
+
   it('ask for calls instead of tests if the reference computes the expected values', () => {
     const answer = 'My solution:\n```python\ndef solve(nums):\n    return 0\n```\nDone.';
     const inputs = { testsPerTurn: 2, expected: 'reference' } as const;
     const text = textOf(PROMPTS.instruct.discriminator(problem, 5, answer, inputs)[1]!.content);
     const method = { ...problem, functionSignature: 'class Solution:\n    def best(self, a):', entry: 'Solution.best' };
-    assert.match(textOf(PROMPTS.instruct.discriminator(method, 5, answer, inputs)[1]!.content), /calls of `best`/);
-    for (const part of ['Write 2 inputs.', 'calls of `solve`', '```python\ndef solve(nums):\n    return 0\n```\n\n'])
+    assert.match(textOf(PROMPTS.instruct.discriminator(method, 5, answer, inputs)[1]!.content), /Input 1: best\(a\)/);
+    for (const part of [
+      'Write 2 inputs.',
+      'Input 2: solve(nums)',
+      '```python\ndef solve(nums):\n    return 0\n```\n\n',
+    ])
       assert.ok(text.includes(part), part);
-    for (const part of ['((arg', 'Done.']) assert.ok(!text.includes(part), part);
+    for (const part of ['assert', 'Done.']) assert.ok(!text.includes(part), part);
   });
 });
 
@@ -152,9 +184,7 @@ describe('prompts of problems with a calling convention', () => {
   for (const { name, problem, args, expected } of CONVENED) {
     it(`show an example that can be read as a test: ${name}`, () => {
       for (const mode of MODES) {
-        const shown = testerPrompt(problem, mode).split('\n\n').at(-1)!;
-        assert.match(shown, /^The format, shown for /);
-        const answer = shown.slice(shown.indexOf('\n') + 1);
+        const [, answer = ''] = /^The form, shown for .*:\n(.*)$/m.exec(testerPrompt(problem, mode)) ?? [];
         const tests = mode === 'model' ? [{ args, expected }] : [{ args }];
         const taught = testAnswer('instruct', { testsPerTurn: 1, expected: mode }, problem.entry, [{ args, expected }]);
         for (const written of [answer, `\`\`\`python\n${answer}\n\`\`\``, `Here they are:\n\n${answer}`, taught])
@@ -180,7 +210,7 @@ describe('prompts of problems with a calling convention', () => {
     ]) {
       const continuations = STAGES.map((stage) => textOf(PROMPTS.instruct.continuation(each, stage)));
       const text = [...textsOf(each), ...continuations].join('\n');
-      assert.doesNotMatch(text, /this function|must return|given signature|Function signature|is returned|\(arg,/);
+      assert.doesNotMatch(text, /this function|must return|given signature|Function signature|is returned/);
       for (const part of ['Write this program in Python', 'standard input', 'prints the answer', 'must print'])
         assert.ok(text.includes(part), part);
     }
@@ -203,7 +233,7 @@ describe('prompts of problems with a calling convention', () => {
 
   it('show calls of the entry, because the reader of inputs finds calls by this name', () => {
     const text = testerPrompt({ ...program, entry: 'program' }, 'reference');
-    assert.ok(text.includes('calls of `program`') && text.endsWith('program("1 2\\n")'), text);
+    assert.ok(text.includes('\nInput 1: program("1 2\\n")\n') && text.endsWith('\nInput 1: program(text)'), text);
   });
 
   it('name the argument that is changed in place', () => {
@@ -228,11 +258,11 @@ describe('prompts of problems with a calling convention', () => {
 });
 
 describe('prompts of the shipped problems', () => {
-  /** Digests that were recorded before prompts described calling conventions. Models were trained with these prompts. */
+  /** Digests that were recorded before prompts described calling conventions. The shipped models were trained with these prompts. */
   const DIGESTS = {
-    tiny: '4f1161db15bb1da17ae92ff33838b5a7f16ecf6c8b10cccdcaa71fd071336c91',
-    nested: '5b8a5e584b3eaa629e8072b3a369d2e165cfd51f77fa024e5d80a57ba46915c3',
-    steps: '7843ffa82d4bfdd9818406c5bb1beffed29f9932c0afd2c5cc2cc4ee4ae556e5',
+    tiny: '5a27d2029ad8790d442777bac0b40c911140e2883236df56c7939e5c0b2c0903',
+    nested: '1888ee694e1f7721af948f8984d71d846b54c7778f788b5e9fad17ab5fe51f37',
+    steps: '349385662dba304d24e2d6fe0c2c1e87e277cbe31231dc033513a2aab0579c4d',
   };
   const requests = (['model', 'reference'] as const).flatMap((expected) =>
     [1, 3].map((testsPerTurn) => ({ testsPerTurn, expected })),
@@ -254,8 +284,7 @@ describe('prompts of the shipped problems', () => {
     it(`have the recorded bytes: ${name}`, async () => {
       const hash = createHash('sha256');
       const { validation } = await loadProblems(name === 'steps' ? 'steps:1-5' : name);
-      for (const problem of validation.slice(0, 200))
-        for (const style of ['instruct', 'tiny'] as const) hash.update(JSON.stringify(promptsOf(style, problem)));
+      for (const problem of validation.slice(0, 200)) hash.update(JSON.stringify(promptsOf('tiny', problem)));
       assert.equal(hash.digest('hex'), DIGESTS[name]);
     });
   }

@@ -206,9 +206,37 @@ describe('the health gate', () => {
     });
     assert.ok('problem' in truths);
     assert.deepEqual(truths.problem.hiddenTests, [{ args: [1], expected: false, truth: true }]);
-    const failing: CallResult = { kind: 'error', message: 'ValueError' };
-    const reason = await reasonOf(answering([[value(1), failing, value(3)]]), { ...bare, inputs });
-    assert.equal(reason, 'input 2: error: ValueError');
+  });
+
+  it('leaves out a few inputs without an answer, and says which', async () => {
+    /** The reference adds 1, but fails for numbers from 10 on; the validator refuses numbers from 20 on. */
+    const sandbox: Sandbox = {
+      ...answering([]),
+      run: async (jobs) =>
+        jobs.map((job) => {
+          const answer = (n: number): CallResult => {
+            if (job.entry === 'validator') return value(n < 20);
+            return n >= 10 && n < 20 ? { kind: 'error', message: 'ValueError' } : value(n + 1);
+          };
+          const told = job.inputs.map(([n]) => answer(Number(n)));
+          return { id: job.id, ms: 1, calls: told.map((call, k) => reduceCall(job, call, k)) };
+        }),
+    };
+    const given = (baseline: number[], hidden: number[]): Problem => {
+      const inputs = { baseline: baseline.map((n) => [n]), hidden: hidden.map((n) => [n]) };
+      return { ...problem, baselineTests: [], hiddenTests: [], validator: 'v', inputs };
+    };
+    const health = await examine(sandbox, given([0, 1], [20, 1, 10, 2, 3, 4]));
+    assert.ok('problem' in health);
+    const inputsOf = (tests: Problem['hiddenTests']) => tests.map(({ args }) => args[0]);
+    assert.deepEqual(inputsOf(health.problem.baselineTests), [0, 1]);
+    assert.deepEqual(inputsOf(health.problem.hiddenTests), [1, 2, 3, 4]);
+    assert.deepEqual(health.leftOut, [
+      { id: `${problem.id}, input (10)`, reason: 'error: ValueError' },
+      { id: `${problem.id}, input (20)`, reason: 'the validator refuses the input' },
+    ]);
+    assert.equal(await reasonOf(sandbox, given([], [10])), 'input 1: error: ValueError');
+    assert.equal(await reasonOf(sandbox, given([0, 10, 11], [1, 12])), 'input 2: error: ValueError');
   });
 
   it('rethrows a fault of the sandbox', async () => {

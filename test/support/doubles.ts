@@ -133,10 +133,13 @@ export class FakeEngine implements Engine {
   encode = (text: string): number[] => (text === '<gen>' ? [1] : [...text].map((char) => char.charCodeAt(0)));
   decode = (tokens: number[]): string => String.fromCharCode(...tokens.filter((token) => token !== EOS));
   chat = (): Chat => ({
-    openingTokens: (messages) => this.encode(messages.map(({ content }) => textOf(content)).join('\n')),
+    thinks: () => false,
+    openingTokens: (messages, begun = '') =>
+      this.encode(messages.map(({ content }) => textOf(content)).join('\n') + begun),
     endTokens: () => [EOS],
     answerTokens: (text) => [...this.encode(text), EOS],
-    continuationTokens: (content, endToken) => this.encode(endToken === EOS ? textOf(content) : `!${textOf(content)}`),
+    continuationTokens: (content, endToken, begun = '') =>
+      this.encode((endToken === EOS ? '' : '!') + textOf(content) + begun),
     thinkingRange: () => undefined,
   });
 

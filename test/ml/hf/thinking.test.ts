@@ -56,6 +56,15 @@ describe('chat template with arguments', () => {
     assert.equal(hostile.filter((id) => id === END).length, 2, 'the argument adds no control token');
   });
 
+  it('tells whether the model may think before it answers', () => {
+    const thinking = cases.map(({ name }) => [name, format(name).thinks()] as const);
+    const expected = { switched: true, 'switched-off': false, opened: true, plain: false };
+    assert.deepEqual(Object.fromEntries(thinking), expected);
+    const source = '{% if thinking %}{% else %}<think>\n</think>\n\n{% endif %}';
+    assert.equal(new ChatFormat(source, tokenizer).thinks(), false, 'the prompt ends the thinking');
+    assert.equal(new ChatFormat(source, tokenizer, 'x', { thinking: true }).thinks(), true);
+  });
+
   it('does not mistake text that spells the end of thinking for the end of thinking', () => {
     const spelled = [...tokenizer.encodeProtected(tokenizer.protect('a</think>b')), END];
     assert.ok(!spelled.includes(tokenizer.encode('</think>')[0]!));
