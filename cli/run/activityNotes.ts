@@ -83,22 +83,22 @@ export function samplingSpeed(now = Date.now): (sampled: Sampled | undefined) =>
   let first: { at: number; tokens: number } | undefined; // of the current part
   let notedAt = now();
   let begun: { at: number; index: number } | undefined; // the first part that was seen
-  let index = -1;
+  let [index, partAt] = [-1, 0]; // the current part, and when it was seen first
   return (sampled) => {
     if (sampled === undefined) return undefined;
     const { tokens, shard = { index: 0, of: 1 } } = sampled;
     const at = now();
     if (first === undefined || shard.index !== index || tokens < first.tokens) first = { at, tokens };
-    index = shard.index;
+    if (shard.index !== index) [index, partAt] = [shard.index, at];
     begun ??= { at, index };
     if (at - notedAt < SPEED_EVERY_MS || at === first.at) return undefined;
     notedAt = at;
     const done = index - begun.index;
-    const left = ((at - begun.at) / 1000 / done) * (shard.of - index);
+    const left = (((partAt - begun.at) / done) * (shard.of - index) - (at - partAt)) / 1000;
     return [
       ...(shard.of > 1 ? [`part ${index + 1} of ${shard.of}`] : []),
       `${Math.round(((tokens - first.tokens) * 1000) / (at - first.at))} tokens/s`,
-      ...(done > 0 ? [`about ${duration(left)} left`] : []),
+      ...(done > 0 && left > 0 ? [`about ${duration(left)} left`] : []),
     ].join(', ');
   };
 }

@@ -87,8 +87,10 @@ describe('the speed of sampling', () => {
     const lines = [at(0, 0, 0), at(10, 0, 1000), at(40, 0, 4000), at(60, 0, 6000), at(62, 1, 100), at(90, 1, 2900)];
     assert.deepEqual(lines, [
       ...[undefined, undefined, 'part 1 of 3, 100 tokens/s', undefined, undefined],
-      'part 2 of 3, 100 tokens/s, about 3 min 00 s left',
+      'part 2 of 3, 100 tokens/s, about 1 min 36 s left',
     ]);
+    assert.equal(at(120, 1, 5900), 'part 2 of 3, 100 tokens/s, about 1 min 06 s left', 'falls by the time that passed');
+    assert.equal(at(190, 1, 12_900), 'part 2 of 3, 100 tokens/s', 'the part takes longer than the one before');
     assert.equal(speed(undefined), undefined);
   });
 
