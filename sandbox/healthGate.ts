@@ -13,8 +13,8 @@ import { askProblems, questionOf, sourceJob } from './judgeSuites.js';
 import type { Sandbox } from './sandbox.js';
 import { silentProgram } from './silentProgram.js';
 
-/** `leftOut`: inputs that the problem is used without. */
-export type Health = { problem: Problem; leftOut?: Rejected[] } | { reason: string };
+/** `leftOut`: how many inputs the problem is used without, and an example. */
+export type Health = { problem: Problem; leftOut?: Rejected } | { reason: string };
 
 export interface GateOptions {
   limits?: Partial<Limits>;
@@ -25,6 +25,7 @@ export const NO_REFERENCE = 'no reference solution: give one with --references, 
 
 const RUNS = 2; // a reference that answers twice the same counts as deterministic
 const MOST_LEFT_OUT = 0.2; // of the inputs of a problem
+const INPUT_FAULT = /^input (\d+): /;
 const MOST_SHOWN = 100_000; // a reason quotes no answer with more bytes
 
 /** The summary of an answer. */
@@ -41,22 +42,29 @@ interface Answer {
  * @throws GauntletError SANDBOX_FAULT, SANDBOX_UNAVAILABLE if the problem could not be examined
  */
 export async function examineProblem(problem: Problem, sandbox: Sandbox, options: GateOptions = {}): Promise<Health> {
-  const leftOut: Rejected[] = [];
   let { inputs } = problem;
+  const total = inputs ? inputs.baseline.length + inputs.hidden.length : 0;
+  let [count, example] = [0, ''];
   try {
     for (;;) {
       const health = await examine({ ...problem, inputs }, sandbox, options);
-      if ('problem' in health) return leftOut.length > 0 ? { ...health, leftOut } : health;
-      const [place, number] = /^input (\d+): /.exec(health.reason) ?? [];
-      const all = inputs ? [...inputs.baseline, ...inputs.hidden] : [];
-      const input = leftOut.length < MOST_LEFT_OUT * all.length ? all[Number(number) - 1] : undefined;
-      if (!inputs || !input || all.length === 1) return { reason: health.reason + packageHint(health.reason) };
-      const without = (list: Value[][]): Value[][] => list.filter((one) => one !== input);
-      inputs = { ...inputs, baseline: without(inputs.baseline), hidden: without(inputs.hidden) };
-      leftOut.push({
-        id: `${problem.id}, input ${short(formatArguments(input))}`,
-        reason: health.reason.slice(place!.length),
-      });
+      if ('problem' in health) {
+        const id = `${count} of ${total} inputs of ${problem.id}`;
+        return count > 0 ? { ...health, leftOut: { id, reason: `for example ${example}` } } : health;
+      }
+      const [reason = ''] = health.reasons;
+      const faulty = new Set(health.reasons.map((each) => Number(INPUT_FAULT.exec(each)?.[1]) - 1)); // NaN: another fault
+      count += faulty.size;
+      if (!inputs || faulty.has(Number.NaN) || count > MOST_LEFT_OUT * total)
+        return { reason: reason + packageHint(reason) };
+      const { baseline, hidden } = inputs;
+      const args = [...baseline, ...hidden][Number(INPUT_FAULT.exec(reason)![1]) - 1]!;
+      example ||= `${short(formatArguments(args))}: ${reason.replace(INPUT_FAULT, '')}`;
+      inputs = {
+        ...inputs,
+        baseline: baseline.filter((_, i) => !faulty.has(i)),
+        hidden: hidden.filter((_, i) => !faulty.has(baseline.length + i)),
+      };
     }
   } catch (error) {
     if (error instanceof GauntletError && error.code === 'BAD_INPUT') return { reason: error.message }; // too large
@@ -85,14 +93,18 @@ function apartHint({ testSource = '' }: Problem, message: string | null): string
   return `; the tests use \`${name.replace('(', '')}\`, but the program has files, random numbers, modules, logs and warnings of its own (docs/sandbox.md)`;
 }
 
-async function examine({ inputs, ...problem }: Problem, sandbox: Sandbox, options: GateOptions): Promise<Health> {
+async function examine(
+  { inputs, ...problem }: Problem,
+  sandbox: Sandbox,
+  options: GateOptions,
+): Promise<{ problem: Problem } | { reasons: string[] }> {
   const { referenceSolution: code } = problem;
-  if (code === undefined) return { reason: NO_REFERENCE };
+  if (code === undefined) return { reasons: [NO_REFERENCE] };
   const limits = limitsSchema.parse(options.limits ?? {});
   const { baseline = [], hidden = [], ...truth } = inputs ?? {};
   const unanswered = [...baseline, ...hidden];
   const given = [...problem.baselineTests, ...problem.hiddenTests];
-  if (given.length + unanswered.length === 0 && problem.testSource === undefined) return { reason: 'no tests' };
+  if (given.length + unanswered.length === 0 && problem.testSource === undefined) return { reasons: ['no tests'] };
   const job = {
     id: problem.id,
     code,
@@ -105,13 +117,13 @@ async function examine({ inputs, ...problem }: Problem, sandbox: Sandbox, option
   const jobs = Array.from({ length: RUNS }, (_, run) => ({ ...job, reduce: reduceWith(problem, given, run === 0) }));
   const results = await sandbox.run(jobs, { signal: options.signal });
   const runs = results.map(({ calls }) => calls);
-  const reason = faultOfCalls(problem, given, runs);
-  if (reason !== undefined) return { reason };
+  const failed = faultsOfCalls(problem, given, runs);
+  if (failed.length > 0) return { reasons: failed };
   const answered = unanswered.map(
     (args, i): TestCase => ({ args, expected: answerOf(runs[0]![given.length + i]!), ...truth }),
   );
-  const refused = await faultOfFunctions(problem, sandbox, [...given, ...answered], runs[0]!, limits, options.signal);
-  if (refused !== undefined) return { reason: refused };
+  const refused = await faultsOfFunctions(problem, sandbox, [...given, ...answered], runs[0]!, limits, options.signal);
+  if (refused.length > 0) return { reasons: refused };
   const examined: Problem = {
     ...problem,
     baselineTests: [...problem.baselineTests, ...answered.slice(0, baseline.length)],
@@ -119,7 +131,7 @@ async function examine({ inputs, ...problem }: Problem, sandbox: Sandbox, option
   };
   const fault =
     problem.testSource === undefined ? undefined : await faultOfSource(problem, code, sandbox, limits, options.signal);
-  return fault === undefined ? { problem: examined } : { reason: fault };
+  return fault === undefined ? { problem: examined } : { reasons: [fault] };
 }
 
 function reduceWith(
@@ -139,21 +151,21 @@ function reduceWith(
   };
 }
 
-/** Says why the reference fails: it raises, its two answers differ, or an answer is not the expected one. */
-function faultOfCalls(problem: Problem, given: TestCase[], runs: CallResult<Answer>[][]): string | undefined {
+/** Says for which calls the reference fails: it raises, its two answers differ, or an answer is not the expected one. */
+function faultsOfCalls(problem: Problem, given: TestCase[], runs: CallResult<Answer>[][]): string[] {
   const [first, ...others] = runs as [CallResult<Answer>[], ...CallResult<Answer>[][]];
   const place = placeIn(problem);
   const failed = first[0];
-  if (failed?.kind === 'error' && !parses(first)) return `the reference does not parse: ${failed.message}`;
-  for (const [i, call] of first.entries()) {
-    if (call.kind !== 'value') return `${place(i)}: ${call.kind}: ${call.message}`;
+  if (failed?.kind === 'error' && !parses(first)) return [`the reference does not parse: ${failed.message}`];
+  return first.flatMap((call, i) => {
+    if (call.kind !== 'value') return [`${place(i)}: ${call.kind}: ${call.message}`];
     const other = others.find((calls) => !isSame(calls[i]!, call));
-    if (other) return `nondeterministic: ${place(i)} was answered ${shown(call)}, then ${shown(other[i]!)}`;
+    if (other) return [`nondeterministic: ${place(i)} was answered ${shown(call)}, then ${shown(other[i]!)}`];
     const test = given[i];
     if (test && !call.value.passes)
-      return `${place(i)} fails: expected ${short(formatValue(test.expected))}, the reference answers ${shown(call)}`;
-  }
-  return undefined;
+      return [`${place(i)} fails: expected ${short(formatValue(test.expected))}, the reference answers ${shown(call)}`];
+    return [];
+  });
 }
 
 /** Names a call by its number. Baseline tests come first, then hidden tests, then inputs. */
@@ -164,15 +176,15 @@ const placeIn = ({ baselineTests: { length: baseline }, hiddenTests: { length: h
   };
 };
 
-/** Says why the validator or the checker is wrong: they must allow every input and accept every answer of the reference. */
-async function faultOfFunctions(
+/** Says where the validator or the checker is wrong: they must allow every input and accept every answer of the reference. */
+async function faultsOfFunctions(
   problem: Problem,
   sandbox: Sandbox,
   tests: TestCase[],
   calls: CallResult<Answer>[],
   limits: Limits,
   signal: AbortSignal | undefined,
-): Promise<string | undefined> {
+): Promise<string[]> {
   const { id, validator, checker } = problem;
   const legal = tests.map(({ args }) => args);
   const right = tests.map(({ args, expected }, i) =>
@@ -187,18 +199,16 @@ async function faultOfFunctions(
     { signal },
   );
   const place = placeIn(problem);
-  for (const [replies, name, what] of [
-    [allowed!, 'validator', () => 'the input'],
-    [accepted!, 'checker', (i: number) => `the reference's answer ${shown(calls[i]!)}`],
-  ] as const) {
-    const at = replies.findIndex((reply) => reply.kind !== 'value' || !reply.value);
-    const reply = replies[at];
-    if (reply?.kind === 'value') return `${place(at)}: the ${name} refuses ${what(at)}`;
-    const [, said] = (name === 'validator' && reply && /^AssertionError(?:: )?(.*)/s.exec(reply.message)) || [];
-    if (said !== undefined) return `${place(at)}: the validator refuses the input${said && `: ${short(said, 200)}`}`;
-    if (reply) return `${place(at)}: the ${name} fails: ${reply.kind}: ${short(reply.message, 200)}`;
-  }
-  return undefined;
+  const faultOf = (reply: CallResult, at: number, name: string, what: string): string[] => {
+    if (reply.kind === 'value') return reply.value ? [] : [`${place(at)}: the ${name} refuses ${what}`];
+    const [, said] = (name === 'validator' && /^AssertionError(?:: )?(.*)/s.exec(reply.message)) || [];
+    if (said !== undefined) return [`${place(at)}: the ${name} refuses ${what}${said && `: ${short(said, 200)}`}`];
+    return [`${place(at)}: the ${name} fails: ${reply.kind}: ${short(reply.message, 200)}`];
+  };
+  return [
+    ...allowed!.flatMap((reply, i) => faultOf(reply, i, 'validator', 'the input')),
+    ...accepted!.flatMap((reply, i) => faultOf(reply, i, 'checker', `the reference's answer ${shown(calls[i]!)}`)),
+  ];
 }
 
 async function faultOfSource(

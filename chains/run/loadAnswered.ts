@@ -38,7 +38,7 @@ export async function loadAnswered(
   for await (const { id, found } of examineProblems(scope, config, unanswered)) {
     if ('problem' in found) {
       answered.set(id, found.problem);
-      found.leftOut?.forEach(refused);
+      if (found.leftOut) refused(found.leftOut);
       continue;
     }
     rejected.push({ id, reason: found.reason });

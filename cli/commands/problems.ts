@@ -91,7 +91,7 @@ async function run(name: string, { files, options, source }: ProvidedProblems, f
           await files?.quarantine.write({ id, reason: health.reason });
           if (!output.json) output.note(`${id}: ${health.reason}`);
         } else {
-          for (const one of health.leftOut ?? []) output.note(`left out ${one.id}: ${one.reason}`);
+          if (health.leftOut) output.note(`left out ${health.leftOut.id}: ${health.leftOut.reason}`);
           await files?.problems.write(toRecord(health.problem));
         }
         bar.update(total, `${quarantined.length} quarantined`);
