@@ -2,7 +2,8 @@
 // depends on it: a server that has another adapter, another base or another temperature, or that makes up tokens, is found
 // here. Evaluations use the engine, so that every policy is measured with the same random draws.
 import { measureMismatch, type ScoredTokens } from '../../core/rl/importance.js';
-import type { Engine, Generated } from '../../ml/engine/engine.js';
+import { isEnded } from '../../ml/decode/decodeSession.js';
+import type { Engine, Generated, GenerateOptions } from '../../ml/engine/engine.js';
 import type { RemoteBatch, RolloutServer } from '../../ml/remote/rolloutServer.js';
 import type { Digest } from '../../store/store.js';
 import type { OpenRole } from '../artifacts.js';
@@ -28,7 +29,7 @@ export function rolloutSampler(scope: Scope, role: OpenRole, weights: Digest | u
       let missing = requests.map((_, i) => i);
       for (let round = 0; missing.length > 0; round++) {
         const asked = missing.map((i) => requests[i]!);
-        const answers = await server.generate(asked, { ...batch, round });
+        const answers = (await server.generate(asked, { ...batch, round })).map((answer) => ended(answer, options));
         const sequences = asked.map(({ prompt }, j) => trainedAnswer(prompt, answers[j]!));
         const { temperature, signal } = options;
         const engine_T = await engine.logprobs(sequences, { adapter, temperature, signal });
@@ -48,6 +49,14 @@ export function rolloutSampler(scope: Scope, role: OpenRole, weights: Digest | u
       return sampled;
     },
   };
+}
+
+/** The answer up to the first text that ends it. A server knows only the tokens that do. */
+function ended(answer: Required<Generated>, options: GenerateOptions): Required<Generated> {
+  const { tokens, logprobs } = answer;
+  const last = tokens.findIndex((_, i) => isEnded(tokens.slice(0, i + 1), 0, options));
+  if (last < 0) return answer;
+  return { tokens: tokens.slice(0, last + 1), logprobs: logprobs.slice(0, last + 1), finished: true };
 }
 
 /** A row that scores the answer only. */

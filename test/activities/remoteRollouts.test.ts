@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import { openRole, writeAdapter } from '../../chains/artifacts.js';
-import { openScope } from '../../chains/scope.js';
+import { type OpenRole, openRole, writeAdapter } from '../../chains/artifacts.js';
+import { rolloutSampler } from '../../chains/sample/remoteRollouts.js';
+import { openScope, type Scope } from '../../chains/scope.js';
 import { RandomStream } from '../../core/base/random.js';
 import { resolveConfig } from '../../core/config/presets.js';
 import { trainedRows } from '../../core/rl/trajectories.js';
@@ -20,6 +21,7 @@ import { openEngine } from '../../ml/engine/ortEngine.js';
 import { RolloutServer } from '../../ml/remote/rolloutServer.js';
 import { digestJson } from '../../store/canonicalJson.js';
 import { readMetrics } from '../../store/runs.js';
+import type { Digest } from '../../store/store.js';
 import { temporaryFolder } from '../infra/support.js';
 import { type Doubles, FakeEngine, memoryDoubles, SMALL_RUN } from '../support/doubles.js';
 import {
@@ -65,6 +67,26 @@ describe('remote rollouts', function () {
     assert.ok(!('rollouts' in config) && !('rollouts' in runIdentity(config)));
     const other = resolveConfig({ preset: 'tiny', rollouts: { endpoint: 'http://127.0.0.1:1', adapters: '/tmp' } });
     assert.notEqual(digestJson(runIdentity(config)), digestJson(runIdentity(other)));
+  });
+
+  it('end where the local engine ends: a server does not know the texts that end an answer', async () => {
+    const answers = [
+      { tokens: [5, 6, 7, 8], logprobs: [-1, -2, -3, -4], finished: false },
+      { tokens: [5, 6], logprobs: [-1, -2], finished: false },
+    ];
+    const rolloutServer = () => ({ generate: async () => answers });
+    const logprobs: Engine['logprobs'] = async (rows) =>
+      rows.map(({ tokens }) => [0, ...[-1, -2, -3, -4].slice(0, tokens.length - 1)]);
+    const role = { config: { rollouts: { maxKl: 1 } }, engine: { info: {}, logprobs }, served: async () => ({}) };
+    const sampler = rolloutSampler(
+      { deps: { rolloutServer } } as unknown as Scope,
+      role as unknown as OpenRole,
+      'sha256:0' as Digest,
+    );
+    const requests = answers.map((): GenerateRequest => ({ prompt: [1], key: [1, 2] }));
+    const stopSequences = [[6, 7]];
+    const ended = await sampler.generate(requests, { maxNewTokens: 4, temperature: 1, stopTokens: [9], stopSequences });
+    assert.deepEqual(ended, [{ tokens: [5, 6, 7], logprobs: [-1, -2, -3], finished: true }, answers[1]]);
   });
 
   /** Calls an activity again until the server does not fail, as Temporal does. */
