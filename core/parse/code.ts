@@ -1,6 +1,7 @@
 // Extracts the program from a stage-5 answer.
 import { parser } from '@lezer/python';
 import type { PromptStyle } from '../schema/config.js';
+import { neededBy } from './definitions.js';
 import { escapeRegExp } from './text.js';
 
 /** An opening fence: at the start of a line, also in a list or a quotation, or at the end of a line with a language's name. */
@@ -51,7 +52,10 @@ interface Block {
 export function extractCode(text: string, style: PromptStyle, entry?: string): string {
   if (style === 'tiny') return text.trimEnd(); // the shipped model answers with the bare program
   const source = text.replace(/\r\n?/g, '\n');
-  if (style === 'evalplus') return source.replace(EVALPLUS_BEGUN, '').split(EVALPLUS_END)[0]!.trimEnd();
+  if (style === 'evalplus') {
+    const code = source.replace(EVALPLUS_BEGUN, '').split(EVALPLUS_END)[0]!.trimEnd();
+    return entry === undefined ? code : neededBy(entry, code);
+  }
   const thought = source.lastIndexOf('</think>');
   const answer = thought < 0 ? '' : programIn(source.slice(thought + '</think>'.length), entry);
   return (answer || programIn(source, entry)).trimEnd();

@@ -25,6 +25,40 @@ export function importsOf(code: string): string[] {
     .map((node) => code.slice(node.from, node.to));
 }
 
+/**
+ * What EvalPlus keeps of a program before it judges it: the imports, and the first definition of each name that `entry` needs. Tests
+ * that a model appends are left out: a wrong one would fail a right program. Unchanged if the program does not define `entry`.
+ */
+export function neededBy(entry: string, code: string): string {
+  const tree = treeOf(code);
+  const statements = tree ? parts(tree.topNode) : [];
+  const defining = new Map<string, SyntaxNode>();
+  for (const node of statements)
+    for (const name of namesBoundBy(node, code)) if (!defining.has(name)) defining.set(name, node);
+  if (!defining.has(entry)) return code;
+  const kept = new Set(statements.filter(({ name }) => name === 'ImportStatement'));
+  const needed = new Set([entry]); // grows while it is read
+  for (const name of needed) {
+    const node = defining.get(name);
+    if (node) kept.add(node);
+    node?.cursor().iterate((inner) => {
+      if (inner.name === 'VariableName') needed.add(code.slice(inner.from, inner.to));
+    });
+  }
+  const texts = statements.filter((node) => kept.has(node)).map(({ from, to }) => code.slice(from, to).trimEnd());
+  return texts.join('\n\n');
+}
+
+/** The names that a definition or an assignment binds: those before its last `=`. */
+function namesBoundBy(node: SyntaxNode, code: string): string[] {
+  const inner = parts(node.name === 'DecoratedStatement' ? node.lastChild! : node);
+  const isAssignment = node.name === 'AssignStatement';
+  const end = isAssignment ? inner.findLastIndex(({ name }) => name === 'AssignOp') : inner.length;
+  const names = inner.slice(0, end).filter(({ name }) => name === 'VariableName');
+  if (!isAssignment && !/^(?:Function|Class)Definition$|^DecoratedStatement$/.test(node.name)) return [];
+  return (isAssignment ? names : names.slice(0, 1)).map(({ from, to }) => code.slice(from, to));
+}
+
 function within(node: SyntaxNode, code: string): Definition[] {
   return parts(node).flatMap((child): Definition[] => {
     const found = child.name === 'DecoratedStatement' ? child.lastChild! : child;

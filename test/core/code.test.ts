@@ -28,6 +28,33 @@ describe('extractCode', () => {
       assert.equal(extractCode(program + rest, 'evalplus', 'f'), program, rest);
   });
 
+  it('keeps what the function needs, as EvalPlus does, and no test of the model, which may be wrong', () => {
+    const needed = [
+      'import os, math',
+      'from typing import List',
+      'LIMIT: int = 3',
+      'low, high = 1, 2',
+      '@cached\ndef helper(x):\n    return low + LIMIT',
+      'class Node:\n    pass',
+      "def f(x: List[Node]):\n    '''Uses other_helper, says the text.'''\n    return helper(x)",
+    ];
+    const others = [
+      '# Test cases\nassert f(1) == 5',
+      'def test_f():\n    assert f(2) == 9',
+      'test_f()',
+      'def other_helper():\n    return 0',
+      'unused = f(7)',
+      'for i in range(3):\n    f(i)',
+      'def f(x):\n    return 0',
+    ];
+    const kept = extractCode([...needed, ...others].join('\n\n'), 'evalplus', 'f');
+    assert.deepEqual(kept.split('\n\n'), needed);
+    const without = others.slice(0, 4).join('\n');
+    assert.equal(extractCode(without, 'evalplus', 'g'), without);
+    const cut = 'def f(x):\n    if x:\n        return [1,';
+    assert.equal(extractCode(`import re\n${cut}`, 'evalplus', 'f'), `import re\n\n${cut}`);
+  });
+
   it('accepts an unclosed block', () => {
     assert.equal(extractCode(`\`\`\`python\n${PROGRAM}`, 'instruct'), PROGRAM);
   });
