@@ -1,5 +1,6 @@
 // EvalPlus as released: inputs without expected values, which the canonical solution computes. Base inputs become
-// baseline tests, the added ones hidden tests. `contract`, asserts about legal inputs, becomes the validator.
+// baseline tests, all inputs hidden tests, because EvalPlus counts a program that passes all. `contract`, asserts about legal
+// inputs, becomes the validator.
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { definitionsOf } from '../../core/parse/definitions.js';
@@ -46,6 +47,7 @@ export const evalplus: ProblemFormat = {
     const types = typesOf(record.task_id);
     const inputsIn = (field: 'base_input' | 'plus_input'): Value[][] =>
       argumentLists(numbers[field], field).map((args) => types?.(args) ?? args);
+    const [base, plus] = [inputsIn('base_input'), inputsIn('plus_input')];
     const absolute = record.atol || DEFAULT_TOLERANCE;
     const { order, checker, ...truth } = rulesOf(record.task_id, entry, absolute);
     const problem = problemOf({
@@ -59,7 +61,7 @@ export const evalplus: ProblemFormat = {
     });
     return {
       ...problem,
-      inputs: { baseline: inputsIn('base_input'), hidden: inputsIn('plus_input'), ...truth },
+      inputs: { baseline: base, hidden: plus.length > 0 ? [...base, ...plus] : [], ...truth },
     };
   },
 };

@@ -223,11 +223,11 @@ describe('the formats of problem files', () => {
     for (const [record, names] of JUDGES.unread) assert.deepEqual(await unreadOf(record), names);
   });
 
-  it('keep floats, long ints, NaN and infinity in inputs, and hide plus inputs (EvalPlus)', async () => {
+  it('keep floats, long ints, NaN and infinity in inputs, and hide all inputs with the added ones (EvalPlus)', async () => {
     const { inputs, ...problem } = await problemOf(evalplus);
     assert.deepEqual(inputs, {
       baseline: [[{ f: '1.0' }], [2]],
-      hidden: [[{ f: 'nan' }], [{ f: '-inf' }], [{ i: '0xab54a98ceb1f0ad2' }]],
+      hidden: [[{ f: '1.0' }], [2], [{ f: 'nan' }], [{ f: '-inf' }], [{ i: '0xab54a98ceb1f0ad2' }]],
     });
     assert.deepEqual(comparisonOf(problem), [0.001, 1e-7, 'exact']);
     assert.match(problem.referenceSolution!, /^def half\(x\):[\s\S]*return x \/ 2/);
