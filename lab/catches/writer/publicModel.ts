@@ -1,10 +1,10 @@
 // A public model as a blind writer: LoRA on the product's instruct prompt, taught as the small writer is.
-import { PROMPTS } from '../../../core/prompts/prompts.js';
+import { PROMPTS, testLines } from '../../../core/prompts/prompts.js';
 import { planMinibatches } from '../../../core/rl/schedules.js';
 import type { Trajectory } from '../../../core/schema/trajectory.js';
 import type { Adapter, Engine } from '../../../ml/engine/engine.js';
-import { renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
-import { answerText, drawExample, REQUEST } from './corpus.js';
+import { renderCall, renderDescription, SIGNATURE } from '../../families/keyhole/render.js';
+import { drawExample, REQUEST } from './corpus.js';
 
 const EXAMPLES = 960;
 const MINIBATCH = 16;
@@ -29,7 +29,8 @@ export const chatPrompt = (engine: Engine, description: string): number[] =>
 function rowOf(engine: Engine, seed: number, index: number): Trajectory {
   const { problem, answer } = drawExample('taught-blind', seed, index);
   const prompt = chatPrompt(engine, renderDescription(problem.spec));
-  const given = engine.chat().answerTokens(answerText(answer));
+  const lines = answer.map((args) => ({ call: renderCall(args) }));
+  const given = engine.chat().answerTokens(testLines(REQUEST, lines));
   const tokens = [...prompt, ...given];
   return {
     tokens,
