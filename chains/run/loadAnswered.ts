@@ -22,8 +22,8 @@ export async function* examineProblems(scope: Scope, config: Examining, problems
 }
 
 /**
- * A problem whose reference does not answer an input, or answers it differently a second time, cannot be used.
- * @param refused is told such problems, and hidden inputs that were left out
+ * The problems whose references answer their inputs, but for the few that the health gate leaves out.
+ * @param refused is told the other problems, and the inputs that were left out
  */
 export async function loadAnswered(
   scope: Scope,
