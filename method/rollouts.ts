@@ -21,7 +21,7 @@ export interface Rollout
   extends Pick<TrainPolicyInput, 'verdicts' | 'chains' | 'tests' | 'replayBuffer'>,
     Required<Pick<TrainPolicyInput, 'sampled'>> {}
 
-/** Samples chains, and tests for one chain of each problem. All samples of a problem are judged by the same suite. */
+/** Samples chains, and tests for one chain of each problem, or for all. All samples of a problem are judged by the same suite. */
 export async function generatorRollout(
   call: Call,
   { run, config, policy, replayBuffer }: RolloutState,
@@ -42,7 +42,7 @@ export async function generatorRollout(
   return { verdicts, chains, tests, replayBuffer, sampled: { chains: [chains], tests: tests ? [tests] : [] } };
 }
 
-/** Samples chains, selects one of each problem (a faulty one if possible), and samples a group of tests for it. */
+/** Samples chains, selects all or one of each problem (a faulty one if possible), and samples a group of tests for each. */
 export async function discriminatorRollout(
   call: Call,
   { run, config, policy, replayBuffer }: RolloutState,

@@ -76,7 +76,7 @@ export const sampleChains = sequence<SampleChainsInput, SampleChainsOutput>(
   },
 );
 
-/** What gets tests: all stages of one random chain per problem, selected targets, or a random stage of each chain. */
+/** What gets tests: all stages of one random chain per problem (or of all), selected targets, or a random stage of each chain. */
 export type TestTargets =
   | { kind: 'all-stages'; chains: Ref<Chain[]>; position?: Position }
   | { kind: 'selected'; targets: Ref<TestTarget[]>; position: Position }
@@ -107,7 +107,7 @@ export const generateTests = result<GenerateTestsInput, GenerateTestsOutput>('ge
 });
 
 export interface GenerateChainsInput extends Omit<SampleChainsInput, 'shard' | 'shards'> {
-  /** The discriminator also writes tests for all stages of one chain of each problem. */
+  /** The discriminator also writes tests for all stages of one chain of each problem, or of all chains. */
   tests?: ({ samples: number } & SamplingPolicy) | undefined;
 }
 

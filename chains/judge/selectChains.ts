@@ -1,6 +1,6 @@
-// Selects the chains that the discriminator writes tests for. For each problem: a chain that fails a known test, if
-// there is one; otherwise, with some probability, a faulty chain from the archive. So there are bugs to find even if the
-// generator is good.
+// Selects the chains that the discriminator writes tests for: all, or one of each problem. One is a chain that fails a known
+// test, if there is one; otherwise, with some probability, a faulty chain from the archive. So there are bugs to find even
+// if the generator is good.
 import { RandomStream } from '../../core/base/random.js';
 import { chooseTargetChain } from '../../core/rewards/archive.js';
 import { poolOf } from '../../core/rewards/suite.js';
@@ -16,6 +16,14 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
   const chains = await scope.store.getJson(input.chains);
+  const { stage, step } = input.position;
+  const random = new RandomStream(config.seed, 'select', stage, step);
+  if (config.discriminator.targets === 'all') {
+    const targets = chains.map(({ problemId }, index): TestTarget => {
+      return { problemId, chain: { chains: input.chains, index }, stage: testedStage(config, stage, random) };
+    });
+    return { targets: await scope.store.putJson(targets), replayBuffer: input.replayBuffer, executions: 0 };
+  }
   const replayBuffer = await scope.store.getJson(input.replayBuffer);
   const tasks = [...groupByProblem(chains)].map(([problemId, candidates]): JudgingTask => {
     const problem = problemOf(byId, problemId);
@@ -23,8 +31,6 @@ export async function selectChains(scope: Scope, input: SelectChainsInput): Prom
   });
   const { judged, executions } = await judgeTasks(scope, config, tasks);
 
-  const { stage, step } = input.position;
-  const random = new RandomStream(config.seed, 'select', stage, step);
   const { entries } = replayBuffer.archive;
   let archive = { entries: entries.filter(({ problemId }) => byId.has(problemId)) }; // a fork may have problems of its own
   let first = 0; // index of the problem's first chain; chains of a problem are adjacent

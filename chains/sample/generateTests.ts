@@ -141,8 +141,11 @@ async function resolveTargets(scope: Scope, wanted: TestTargets, config: RunConf
   }
   const groups = groupBy(chains.keys(), (index) => chains[index]!.problemId);
   const random = new RandomStream(...drawPath(wanted, config), 'tested-chain');
+  const testsAll = config.discriminator.targets === 'all' && isTraining(wanted);
   return [...groups].flatMap(([problemId, indices]) => {
-    const index = random.choice(preferComplete(chains, indices));
-    return config.stages.map((stage): TestTarget => ({ problemId, chain: { chains: wanted.chains, index }, stage }));
+    const tested = testsAll ? indices : [random.choice(preferComplete(chains, indices))];
+    return tested.flatMap((index) =>
+      config.stages.map((stage): TestTarget => ({ problemId, chain: { chains: wanted.chains, index }, stage })),
+    );
   });
 }

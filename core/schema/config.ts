@@ -192,6 +192,7 @@ const fieldsSchema = z.strictObject({
       expected: z.enum(['model', 'reference']).default('model'),
       // random: inputs near those of baseline tests; dictionary: also constants; hybrid: inputs of a model, and near them
       writer: z.enum(WRITERS).default('model'),
+      targets: z.enum(['one', 'all']).default('one'), // how many samples of a problem get tests of their own in training
       trained: z.boolean().default(true), // false: the discriminator writes tests, but is not updated
     })
     .prefault({}),
@@ -253,10 +254,14 @@ export type RolloutsConfig = z.infer<typeof rolloutsSchema>;
 
 /** The reason if the Temporal server's history has no room for the activities of a step; otherwise undefined. */
 function tooManyActivities(config: z.infer<typeof fieldsSchema>): string | undefined {
-  const { engine, batch, ppo } = config;
+  const { engine, batch, discriminator, ppo } = config;
   if (engine.shards === 1) return undefined;
   const roles: Role[] = trainsDiscriminator(config) ? ['generator', 'discriminator'] : ['generator'];
-  const counts = roles.map((role) => countMinibatches(batch[role].problems * batch[role].samples, ppo));
+  const groupsOf = (role: Role): number => {
+    const { problems, samples } = batch[role];
+    return role === 'discriminator' && discriminator.targets === 'all' ? problems * samples : problems;
+  };
+  const counts = roles.map((role) => countMinibatches(groupsOf(role) * batch[role].samples, ppo));
   const most = Math.max(...counts);
   const activities = countStepActivities(engine.shards, most);
   if (activities <= MAX_STEP_ACTIVITIES) return undefined;

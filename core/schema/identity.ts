@@ -106,6 +106,7 @@ export const FROZEN = {
 const UNWRITTEN = new Map<string, unknown>([
   ['healthGate', 'again'],
   ['engine.precision', 'f32'],
+  ['discriminator.targets', 'one'],
 ]);
 
 /** Fields that change no result: limits of a run, and where and how its work is computed. */

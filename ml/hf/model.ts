@@ -23,9 +23,9 @@ export interface ModelFiles {
   blocks?: Packing; // how a GGUF file holds quantized matrices
 }
 
-/** How matrices are packed: as asked for, else as the file holds them. Undefined: they are not. */
-export const packingOf = (model: ModelFiles, quantization?: Quantization): Packing | undefined =>
-  quantization ?? model.blocks;
+/** How matrices are packed: as the file holds them, else as asked for. Undefined: they are not. */
+export const packingOf = ({ blocks }: ModelFiles, quantization?: Quantization): Packing | undefined =>
+  blocks ?? quantization;
 
 /** The layout of the packed matrices, with the other parameters that are quantized in the file. */
 export function layoutOf({ config, stored }: ModelFiles, packing: Packing): PackedLayout {

@@ -219,6 +219,32 @@ describe('training with optional features', () => {
     );
   });
 
+  it('writes tests for every sample of a problem with targets all, and trains a group for each', async () => {
+    const input = { ...SMALL_RUN, stages: [5], schedule: { alternatingSteps: 2 }, testTurns: 2 };
+    await runPipeline(acts, 'run', { ...input, discriminator: { targets: 'all' } });
+    const done = await steps('run');
+    const read = async (role: 'generator' | 'discriminator') => {
+      const { artifacts } = done.find((step) => step.role === role)!;
+      const { store } = world.deps;
+      return { judged: await store.getJson(artifacts.verdicts!), tests: await store.getJson(artifacts.tests!) };
+    };
+    const { problems, samples } = SMALL_RUN.batch.generator;
+    const ofPrograms = await read('generator');
+    assert.equal(ofPrograms.tests.turns.length, 2 * problems * samples);
+    // one suite for all samples of a problem
+    assert.deepEqual(
+      ofPrograms.judged.map(({ candidates, turns }) => [candidates.length, turns.length]),
+      Array(problems).fill([samples, 2 * samples]),
+    );
+    const ofTests = await read('discriminator');
+    const targets = SMALL_RUN.batch.discriminator.problems * SMALL_RUN.batch.discriminator.samples;
+    assert.deepEqual(
+      ofTests.judged.map(({ candidates, turns }) => [candidates.length, turns.length]),
+      Array(targets).fill([1, 4]),
+    );
+    assert.equal(new Set(ofTests.tests.targets.map(({ chain }) => chain.index)).size, targets);
+  });
+
   it('records the commit of a hub model in the manifest', async () => {
     const commit = 'c'.repeat(40);
     world.engine.info.path = `/cache/hub/models--some--model/snapshots/${commit}`;

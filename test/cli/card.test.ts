@@ -74,7 +74,7 @@ describe('a run on a card', () => {
     await assert.rejects(start({ preset: 'qwen-7b', engine: { device: 'cuda' } }, card('RTX 4070', 12_282)), {
       code: 'BAD_CONFIG',
       message:
-        'engine.gpuGigabytes: preset qwen-7b needs a card of 24 GB, is 12; presets that fit: qwen-0.5b, qwen-1.5b; device cpu needs no card',
+        'engine.gpuGigabytes: preset qwen-7b needs a card of 24 GB, is 12; presets that fit: qwen-0.5b, qwen-1.5b, code-a1-small; device cpu needs no card',
     });
     const whole: RunConfigInput = { preset: 'smollm2-135m', model, engine: { device: 'cuda', precision: 'f16' } };
     await assert.rejects(start(whole, card('RTX 4060', 8188)), {
@@ -94,7 +94,7 @@ describe('a run on a card', () => {
     const { findings } = JSON.parse(out) as { findings: { name: string; detail: string }[] };
     assert.equal(
       findings.find(({ name }) => name === 'gpu presets')?.detail,
-      '12 GB fit qwen-0.5b, qwen-1.5b; a larger card is needed for qwen-7b (computed)',
+      '12 GB fit qwen-0.5b, qwen-1.5b, code-a1-small; a larger card is needed for qwen-7b (computed)',
     );
     assert.match(out, /its compute capability is 10\.0/);
   });

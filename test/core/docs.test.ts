@@ -100,6 +100,7 @@ describe('the documentation of the core', () => {
       'llama-1b': 'qwen-0.5b',
       'qwen-1.5b': 'qwen-0.5b',
       'qwen-7b': 'qwen-0.5b',
+      'code-a1-small': 'qwen-0.5b',
     };
     for (const preset of PRESET_NAMES) {
       const ground = new Map(leaves(resolveConfig({ preset: others[preset] ?? 'custom' })));

@@ -93,13 +93,14 @@ describe('the resolution of presets', () => {
     const models = PRESET_NAMES.map((preset) => resolveConfig({ preset })).filter(
       ({ problems }) => problems === 'steps',
     );
-    assert.equal(models.length, 6);
-    for (const { preset, model, prompts, problems, warmStart, discriminator, engine } of models) {
+    assert.equal(models.length, 7);
+    for (const { preset, model, prompts, discriminator, engine } of models) {
       assert.match(model, /^[\w-]+\/[\w.-]+$/);
-      assert.deepEqual([prompts, problems, discriminator.expected], ['instruct', 'steps', 'reference'], preset);
-      assert.ok(warmStart.generatorSteps > 0);
-      const quantization = /-7b$/.test(preset) ? 'int4' : /1(\.5)?b$/.test(preset) ? 'int8' : 'none';
-      assert.equal(engine.quantization, quantization, preset);
+      assert.deepEqual(
+        [prompts, discriminator.expected],
+        ['instruct', preset === 'code-a1-small' ? 'model' : 'reference'],
+      );
+      assert.equal(engine.quantization, /smollm|qwen3/.test(preset) ? 'none' : 'int4', preset);
     }
     assert.deepEqual(resolveConfig({ preset: 'qwen3-0.6b' }).templateArguments, { enable_thinking: false });
   });
@@ -155,7 +156,7 @@ describe('the resolution of presets', () => {
     assert.deepEqual(chosen(on(24, {}, 'qwen-7b')), ['f16', 'none', 16_000, true, 16]);
     const onCpu = (engine: object) => runIdentity(resolveConfig({ preset: 'qwen-1.5b', engine }));
     assert.deepEqual(onCpu({ gpuGigabytes: 8 }), onCpu({}), 'a CPU has no card');
-    assert.deepEqual(onCpu({}).engine.quantization, 'int8');
+    assert.deepEqual(onCpu({}).engine.quantization, 'int4');
     const identity = (gpuGigabytes: number) =>
       runIdentity(resolveConfig({ preset: 'qwen-1.5b', engine: { device: 'cuda', gpuGigabytes } }));
     assert.deepEqual(identity(12), identity(24), 'recomputation changes no result');

@@ -219,6 +219,7 @@ describe(`the pages in a browser${skipped}`, () => {
   });
 
   it('draw every chart when they are printed', async () => {
+    await page.addInitScript('window.requestIdleCallback = undefined'); // which would draw them at a time of its own
     await page.goto(`${dashboard.url}#/runs/run/metrics`);
     const [all, drawn] = [page.locator('section.plot'), page.locator('section.plot canvas')];
     await all.first().waitFor();
