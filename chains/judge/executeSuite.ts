@@ -1,6 +1,5 @@
 // Validates generated tests with the reference, then runs every candidate on its suite in the sandbox.
-import { RandomStream } from '../../core/base/random.js';
-import { entriesOf } from '../../core/rewards/mistakeBook.js';
+import { replayedTests } from '../../core/rewards/mistakeBook.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
@@ -60,10 +59,9 @@ async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<strin
 async function bookReader(
   { store }: Scope,
   { replayBuffer }: ExecuteSuiteInput,
-  { reward, seed }: RunConfig,
+  { reward }: RunConfig,
 ): Promise<(problem: Problem) => TestCase[]> {
-  const rule = REWARD_RULES[reward.scheme].book;
-  if (rule === undefined || replayBuffer === undefined) return () => [];
+  if (!REWARD_RULES[reward.scheme].keepsBook || replayBuffer === undefined) return () => [];
   const { book = {} } = await store.getJson(replayBuffer);
-  return ({ id }) => rule.replay(entriesOf(book, id), new RandomStream(seed, 'mistake-book', replayBuffer, id));
+  return ({ id }) => replayedTests(book, id);
 }

@@ -1,5 +1,5 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
-import type { BookRule } from '../../core/rewards/mistakeBook.js';
+import { updatedBook } from '../../core/rewards/mistakeBook.js';
 import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
 import type { ReplayBuffer } from '../../core/rewards/replayBuffer.js';
@@ -63,8 +63,8 @@ async function rewardGenerator(
   const outcomes = countOutcomes(
     judged.flatMap(({ candidates, verdicts }) => candidates.map((one, c) => programOutcome(one, verdicts[c] ?? []))),
   );
-  if (!rule.book) return { groups, replayBuffer: input.replayBuffer, outcomes };
-  const buffer = withBook(await scope.store.getJson(input.replayBuffer), rule.book, judged);
+  if (!rule.keepsBook) return { groups, replayBuffer: input.replayBuffer, outcomes };
+  const buffer = withBook(await scope.store.getJson(input.replayBuffer), judged);
   return { groups, replayBuffer: await scope.store.putJson(buffer), outcomes };
 }
 
@@ -75,12 +75,12 @@ export function generatorRewards(one: SuiteVerdicts, { reward }: RunConfig): num
 }
 
 /** The terms of the reward of one candidate. */
-export function generatorTerms(rule: RewardScheme, { suite, verdicts, candidates }: SuiteVerdicts, c: number): Term[] {
+export function generatorTerms(rule: RewardScheme, { suite, verdicts }: SuiteVerdicts, c: number): Term[] {
   const own = verdicts[c] ?? [];
   const isBook = (i: number): boolean => suite[i]!.origin === 'book';
   return rule.generatorTerms(
     own.filter((_, i) => !isBook(i)),
-    { parses: isProgram(candidates[c]), book: own.filter((_, i) => isBook(i)) },
+    own.filter((_, i) => isBook(i)),
   );
 }
 
@@ -88,16 +88,13 @@ const isProgram = (candidate: SuiteVerdicts['candidates'][number] | undefined): 
   candidate !== undefined && !candidate.empty && !candidate.unparsed;
 
 /** Updates the mistake book with the judged suites. Programs that do not parse say nothing about a test. */
-function withBook(buffer: ReplayBuffer, rule: BookRule, judged: SuiteVerdicts[]): ReplayBuffer {
+function withBook(buffer: ReplayBuffer, judged: SuiteVerdicts[]): ReplayBuffer {
   const book = judged.reduce((known, { problemId, suite, verdicts, candidates }) => {
     const parsed = verdicts.filter((_, c) => isProgram(candidates[c]));
     if (parsed.length === 0) return known;
     const isFailed = (i: number): boolean => parsed.some((own) => own[i] !== 'pass');
-    return rule.update(
-      known,
-      problemId,
-      suite.map((test, i) => ({ ...test, failed: isFailed(i) })),
-    );
+    const outcomes = suite.map((test, i) => ({ ...test, failed: isFailed(i) }));
+    return updatedBook(known, problemId, outcomes);
   }, buffer.book ?? {});
   return { ...buffer, book };
 }
@@ -131,7 +128,7 @@ async function rewardDiscriminator(
     );
   });
   const withPool = { ...replayBuffer, pool };
-  const updated = rule.book ? withBook(withPool, rule.book, judged) : withPool;
+  const updated = rule.keepsBook ? withBook(withPool, judged) : withPool;
   return { groups, replayBuffer: await scope.store.putJson(updated), outcomes };
 }
 

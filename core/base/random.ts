@@ -96,21 +96,3 @@ export class RandomStream {
     return this.shuffle(items).slice(0, k);
   }
 }
-
-/**
- * Draws k distinct items, each in proportion to the weights (> 0) of the items that are left. They are the items with the largest
- * uniform^(1 / weight), compared by their logarithms (Efraimidis & Spirakis 2006, "Weighted random sampling with a
- * reservoir").
- */
-export function weightedSample<T>(
-  items: readonly T[],
-  weightOf: (item: T) => number,
-  k: number,
-  random: Pick<RandomStream, 'uniform'>,
-): T[] {
-  return items
-    .map((item) => ({ item, key: Math.log(random.uniform()) / weightOf(item) }))
-    .sort((a, b) => b.key - a.key)
-    .slice(0, k)
-    .map(({ item }) => item);
-}

@@ -2,7 +2,6 @@
 import type { RunConfig } from '../schema/config.js';
 import type { RewardScheme } from './rule.js';
 import { CODE_A1 } from './schemes/codeA1.js';
-import { COMPOSITE } from './schemes/composite.js';
 import { MUTATION } from './schemes/mutation.js';
 import { ALL_TESTS, SHIFTED } from './schemes/shifted.js';
 import { ZERO_SUM } from './schemes/zeroSum.js';
@@ -13,7 +12,6 @@ export const REWARD_RULES: Readonly<Record<Scheme, RewardScheme>> = {
   shifted: SHIFTED,
   'all-tests': ALL_TESTS,
   'zero-sum': ZERO_SUM,
-  composite: COMPOSITE,
   'code-a1': CODE_A1,
   mutation: MUTATION,
 };

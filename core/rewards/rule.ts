@@ -1,6 +1,5 @@
 // The inputs and outputs of a reward scheme. docs/method.md states the formulas of all schemes.
 import type { Verdict } from '../schema/execution.js';
-import type { BookRule } from './mistakeBook.js';
 
 /** One test of a discriminator sample, after execution. */
 export interface JudgedTest {
@@ -24,12 +23,6 @@ export interface TargetFacts {
   mutants?: { count: number; killed: readonly number[] } | undefined; // of the reference; `killed`: by baseline tests
 }
 
-/** What is known of a program beside its verdicts on the suite. */
-export interface ProgramFacts {
-  parses?: boolean; // default: true
-  book?: readonly Verdict[]; // the verdicts on tests of the mistake book
-}
-
 /** A part of a reward. Its value is weight × share. */
 export interface Term {
   name: string;
@@ -39,12 +32,12 @@ export interface Term {
 
 /** A reward scheme: the terms of each reward. */
 export interface RewardScheme {
-  /** @param verdicts of the program on its suite; a missing program fails every test */
-  generatorTerms(verdicts: readonly Verdict[], facts?: ProgramFacts): Term[];
+  /** @param verdicts of the program on its suite, and on the tests of the mistake book; a missing program fails every test */
+  generatorTerms(verdicts: readonly Verdict[], book?: readonly Verdict[]): Term[];
   /** The terms of every sample of a group: all samples for one problem, chain and stage. */
   discriminatorTerms(group: readonly JudgedTurn[]): Term[][];
-  /** Which tests are kept and run again in later steps. Absent: none. */
-  book?: BookRule;
+  /** Tests that programs failed are kept, and run again in later steps. */
+  keepsBook?: true;
   /** A test with a wrong expected value is corrected by the reference and joins the suite. It stays invalid. */
   corrects?: true;
   /** The most mutants of the reference that run on the tests of a discriminator group. Absent: none. */

@@ -78,7 +78,7 @@ const engineSchema = z.strictObject({
 });
 
 const rewardSchema = z.strictObject({
-  scheme: z.enum(['shifted', 'all-tests', 'zero-sum', 'composite', 'code-a1', 'mutation']).default('all-tests'),
+  scheme: choice(['shifted', 'all-tests', 'zero-sum', 'code-a1', 'mutation'], ['composite']).default('all-tests'),
   archive: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}), // keeps faulty chains
 });
 

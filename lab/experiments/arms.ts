@@ -107,7 +107,7 @@ export const ARMS: readonly Arm[] = [
     (scheme): Arm => ({
       name: `reward-${scheme}`,
       question: `Is the reward \`${scheme}\` better?`,
-      config: { reward: { scheme } },
+      ...(scheme !== 'composite' && { config: { reward: { scheme } } }),
     }),
   ),
   { name: 'code-only', question: 'Do five stages help?', config: CODE_ONLY },

@@ -18,7 +18,7 @@ import { runPipeline } from '../support/runs.js';
 const ONE_TERM = {
   ...TINIEST_RUN,
   schedule: { stages: [5], discriminatorSteps: 6, generatorSteps: 1, alternatingSteps: 0 },
-  reward: { scheme: 'composite' },
+  reward: { scheme: 'code-a1' },
   lora: { rank: SKILLED_RANK },
 } as const;
 
@@ -47,7 +47,10 @@ describe('a run with an alarm', () => {
   });
 
   it('shows the alarm once in `train --watch`', () => {
-    assert.equal(shown.match(/warning: the term 'valid' makes 100 % of the discriminator's rewards/g)?.length, 1);
+    assert.equal(
+      shown.match(/warning: the term 'valid and distinct' makes 100 % of the discriminator's rewards/g)?.length,
+      1,
+    );
   });
 
   it('marks the first step of the alarm in the dashboard', async () => {
@@ -57,8 +60,8 @@ describe('a run with an alarm', () => {
       view.events.map(({ step, kind }) => [step, kind]),
       [[5, 'alarm (term)']],
     );
-    assert.ok(view.warnings.some(({ text }) => /^the term 'valid'.*\(2 of 7 steps\)$/.test(text)));
-    assert.ok(view.charts.some(({ id, percent }) => id === 'term.valid' && percent));
+    assert.ok(view.warnings.some(({ text }) => /^the term 'valid and distinct'.*\(2 of 7 steps\)$/.test(text)));
+    assert.ok(view.charts.some(({ id, percent }) => id === 'term.valid and distinct' && percent));
   });
 
   it('counts the groups of every step that are all right, all wrong or equal', async () => {

@@ -462,15 +462,15 @@ describe('the judging activities', () => {
       assert.equal(metrics.validity, 0.5);
     });
 
-    it('adds no tests for programs that do not parse, and punishes these programs (composite)', async () => {
-      const input = { ...SMALL_RUN, reward: { scheme: 'composite' } };
+    it('adds no tests for programs that do not parse (code-a1)', async () => {
+      const input = { ...SMALL_RUN, reward: { scheme: 'code-a1' } };
       const { run, replayBuffer } = await acts.prepareRun({ runId: 'unparsed', input });
       const { judged, metrics, ...after } = await step(run, ['def solve(x:', ''], '((7,), 8)', replayBuffer);
       assert.deepEqual(judged.candidates, [
         { sample: 0, empty: false, unparsed: true },
         { sample: 1, empty: true },
       ]);
-      assert.equal(metrics.reward, -1);
+      assert.equal(metrics.reward, 0);
       assert.deepEqual((await get(after.replayBuffer)).book, {});
     });
 

@@ -24,7 +24,7 @@ describe('the comparison of two runs in the dashboard', () => {
     await runPipeline(activities, 'run', RUN);
     await runPipeline(activities, 'same', RUN);
     await runPipeline(activities, 'seed', { ...RUN, seed: 1 });
-    await runPipeline(activities, 'scheme', { ...RUN, reward: { scheme: 'composite' } });
+    await runPipeline(activities, 'scheme', { ...RUN, reward: { scheme: 'code-a1' } });
     const queue: Request[] = [];
     await runPipeline(activities, 'faster', RUN, {
       requests: { take: () => queue.shift() },

@@ -86,7 +86,7 @@ describe('metrics for Prometheus', function () {
         ...TINIEST_RUN,
         schedule: { stages: [5], discriminatorSteps: 5, generatorSteps: 0, alternatingSteps: 0 },
         lora: { rank: SKILLED_RANK }, // no program fails, so the reward has only one term
-        reward: { scheme: 'composite' },
+        reward: { scheme: 'code-a1' },
       });
       const ppo = { ...TINIEST_RUN.ppo, learningRate: 0.5, schedule: 'constant', warmupSteps: 0 };
       const waiting = await startRun(host.client, 'waiting', { ...TINIEST_RUN, ppo });

@@ -1,11 +1,10 @@
 // The scheme of Code-A1 (arXiv 2603.15611), whose suites have 8 tests. Here a suite has the requested number of tests.
-import { byFailures } from '../mistakeBook.js';
 import { type JudgedTurn, NO_TESTS, passShare, type RewardScheme, term } from '../rule.js';
 
 const ALPHA = 0.5; // the weight of validity; the weight of failures is 1 − ALPHA
 
 export const CODE_A1: RewardScheme = {
-  generatorTerms: (verdicts, { book = [] } = {}) => {
+  generatorTerms: (verdicts, book = []) => {
     const suites = [['passed', verdicts] as const, ['passed of the mistake book', book] as const];
     const tested = suites.filter(([, own]) => own.length > 0);
     if (tested.length === 0) return [term(NO_TESTS, 0)];
@@ -17,7 +16,7 @@ export const CODE_A1: RewardScheme = {
       const failed = isCompared ? 'failed by the program, compared with the mistake book' : 'failed by the program';
       return [term('valid and distinct', ALPHA, validity(turn)), term(failed, 1 - ALPHA, adversity(turn))];
     }),
-  book: byFailures({ replayed: 8 }),
+  keepsBook: true,
   corrects: true,
 };
 
