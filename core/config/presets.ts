@@ -34,8 +34,9 @@ const PUBLIC: RunConfigInput = {
   problems: 'steps',
   schedule: { discriminatorSteps: 2, generatorSteps: 4, alternatingSteps: 4 },
   batch: { generator: { problems: 2 }, discriminator: { problems: 2 } },
-  sampling: { temperature: 0.8, maxNewTokens: 256, maxTestTokens: 128, topP: null, topK: null },
+  sampling: { temperature: 0.8, maxNewTokens: 256, maxTestTokens: 192, topP: null, topK: null },
   discriminator: { expected: 'reference' },
+  reward: { scheme: 'shifted' }, // with all-tests, all programs of most groups earned the same
   lora: { dropout: 0 },
   ppo: { learningRate: 1e-4, epochs: 1, weightDecay: 0 },
   engine: { quantization: 'int4' },
@@ -59,6 +60,7 @@ export const PRESETS = {
     sampling: { temperature: 1, maxNewTokens: 96, maxTestTokens: 80, topP: 1 },
     warmStart: { discriminatorSteps: 3, generatorSteps: 16, patience: 4 },
     advantage: { negativeWeight: 0 },
+    reward: { scheme: 'all-tests' },
     // 5e-4 harms, and so do negative advantages. docs/notebook.md compares the settings.
     ppo: { learningRate: 3e-4, schedule: 'linear', weightDecay: 0, minibatch: 24, maxGradNorm: 0.5 },
     engine: { quantization: 'none' },
