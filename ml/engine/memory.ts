@@ -41,7 +41,7 @@ const TRAINING_PROCESS = 500e6;
 const LOGITS = 4; // tensors of a chunk that are alive at once: logits, log-probs, probabilities, gradient
 const TABLES = 5; // copies of the rotary tables that exist while a worker opens its graphs of generation
 /** Shares of the memory budget that are kept between calls. */
-const SHARE = { kvStore: 1 / 8, largeKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 8, batch: 1 / 12 };
+const SHARE = { kvStore: 1 / 8, leastKvStore: 1 / 32, graphs: 0.1, large: 1 / 3, kept: 1 / 8, batch: 1 / 12 };
 const KV_TOKENS = 200_000;
 const ENOUGH_FOR_BATCH = 1e9; // bytes of 32 chains of SmolLM2-135M with 700 tokens
 /** Copies of the adapter and its gradient while a graph runs. `update` also has old and new moments. */
@@ -171,29 +171,28 @@ export const graphBytes = (model: ModelFiles, workers: number, budget: number): 
     ? generationBytes(model.config, true) + Math.min(KEPT_GRAPHS.large, SHARE.graphs * budget)
     : generationBytes(model.config) + Math.min(KEPT_GRAPHS.small, (SHARE.graphs * budget) / workers);
 
-/**
- * The peak of a process that samples and trains chains of up to `length` tokens, with everything that it keeps between calls.
- * @param trainers the result of `trainersThatFit`
- */
-export function estimateTraining(
-  model: ModelFiles,
-  { kvCacheBytes, ...options }: EngineOptions,
-  { length, rank, workers, trainers, budget }: Record<'length' | 'rank' | 'workers' | 'trainers' | 'budget', number>,
-): number {
-  const kv = kvCacheBytes ?? kvBytes(model, budget);
+/** Chains of up to `length` tokens. `trainers` is the result of `trainersThatFit`. */
+type TrainingUse = Record<'length' | 'rank' | 'workers' | 'trainers' | 'budget', number>;
+
+/** The peak of a process that samples and trains chains, with everything that it keeps between calls. */
+export function estimateTraining(model: ModelFiles, options: EngineOptions, use: TrainingUse): number {
+  const { length, rank, workers, trainers, budget } = use;
+  const kv = options.kvCacheBytes ?? kvBytes(model, options, use);
   const limits = { keptBytes: keptBytes(model, options, budget), batchBytes: batchBytes(budget, workers) };
-  const use = { ...options, ...limits, sequences: 32, length, rank };
-  const decode = estimateMemory(model, { ...use, task: 'decode', kvBytes: kv });
+  const rows = { ...options, ...limits, sequences: 32, length, rank };
+  const decode = estimateMemory(model, { ...rows, task: 'decode', kvBytes: kv });
   const parts = isLarge(model) ? Math.max(1, trainers) : workers;
-  const train = estimateMemory(model, { ...use, task: 'train', parts });
+  const train = estimateMemory(model, { ...rows, task: 'train', parts });
   const work = isLarge(model) && trainers === 0 ? Math.max(decode, train + kv) : decode + train;
   return TRAINING_PROCESS + workers * graphBytes(model, workers, budget) + work;
 }
 
-/** The default size of the KV store, with what a batch adds. The chains of two batches need no more. */
-export function kvBytes(model: ModelFiles, budget: number): number {
-  const share = isLarge(model) ? SHARE.largeKvStore : SHARE.kvStore;
-  return Math.floor(Math.min(share * budget, KV_TOKENS * F32 * cacheWidth(model.config)));
+/** The default size of the KV store, with what a batch adds. A large model gets what the rest of its process leaves, up to a quarter. */
+export function kvBytes(model: ModelFiles, options: EngineOptions, use: TrainingUse): number {
+  const { budget } = use;
+  const left = (): number => budget - estimateTraining(model, { ...options, kvCacheBytes: 0 }, use);
+  const share = isLarge(model) ? Math.max(SHARE.leastKvStore, Math.min(1 / 4, left() / budget)) : SHARE.kvStore;
+  return Math.floor(Math.min(share * budget, KV_TOKENS * F32 * cacheWidth(model.config))); // two batches of chains need no more
 }
 
 /**

@@ -103,7 +103,8 @@ export async function openEngine(
     alternates: trainers === 0,
   };
   const pool = openPool(model, base, plan, { ...options, provider, ...kept });
-  return new OrtEngine(model, digest, pool, plan, options, available, budget);
+  const { kvCacheBytes = memory.kvBytes(model, options, usual(model, plan.workers, trainers, budget)) } = options;
+  return new OrtEngine(model, digest, pool, plan, { ...options, kvCacheBytes }, available, budget);
 }
 
 /** @throws {GauntletError} DEVICE_UNAVAILABLE if a device computes something wrong in 16 bits, or cannot */
@@ -124,10 +125,13 @@ export function expectedMemory(path: string, options: EngineOptions): { bytes: n
   const model = describeModel(path);
   const budget = memoryBudget().bytes;
   const trainers = isLarge(model) ? memory.trainersThatFit(model, options.quantization) : 1;
-  const { workers } = planThreads(model, { trainers, ...options });
-  const length = Math.min(EXPECTED_LENGTH, model.config.contextLength);
-  const use = { length, rank: EXPECTED_RANK, workers, trainers, budget };
-  return { bytes: memory.estimateTraining(model, options, use), length };
+  const use = usual(model, planThreads(model, { trainers, ...options }).workers, trainers, budget);
+  return { bytes: memory.estimateTraining(model, options, use), length: use.length };
+}
+
+function usual({ config }: ModelFiles, workers: number, trainers: number, budget: number) {
+  const length = Math.min(EXPECTED_LENGTH, config.contextLength);
+  return { length, rank: EXPECTED_RANK, workers, trainers, budget };
 }
 
 /** How much memory of a GPU it will use. */
@@ -139,7 +143,7 @@ export const expectedOnCard = (path: string, options: EngineOptions): Promise<Ca
 
 class OrtEngine extends EngineFiles implements Engine {
   readonly info: ModelInfo;
-  private readonly kvStore: KvStore | undefined;
+  private readonly kvStore: KvStore;
   private shared: IdentifiedAdapter | undefined; // the adapter of the last request
   private readonly counts: GenerateCounts = { prefilled: 0, redecoded: 0, reused: 0, sampled: 0 };
 
@@ -153,9 +157,8 @@ class OrtEngine extends EngineFiles implements Engine {
     private readonly budget: number,
   ) {
     super(model);
-    const { kvCacheBytes = memory.kvBytes(model, budget) } = options;
     // half, because a batch may return as many bytes as the store holds before the store drops old entries
-    if (kvCacheBytes > 0) this.kvStore = new KvStore(kvCacheBytes / 2);
+    this.kvStore = new KvStore((options.kvCacheBytes ?? 0) / 2);
     const { path, parameters, config, eosTokens, generation } = model;
     const { architecture, vocab: vocabSize, contextLength } = config;
     this.info = { path, architecture, digest, parameters, vocabSize, contextLength, eosTokens, generation };
@@ -176,10 +179,10 @@ class OrtEngine extends EngineFiles implements Engine {
     const weights = shared?.digest ?? 'base';
     const segments = requests.map(({ prompt, sampled }) => segmentsOf(prompt.length, sampled));
     const withCache = requests.map((request, i) => {
-      return { ...request, cached: this.kvStore?.find(weights, request.prompt, segments[i]!) };
+      return { ...request, cached: this.kvStore.find(weights, request.prompt, segments[i]!) };
     });
     const work = async (parts: (typeof withCache)[]) => {
-      const cacheBytes = (this.kvStore?.limit ?? 0) / parts.length;
+      const cacheBytes = this.kvStore.limit / parts.length;
       const jobs = parts.map((part): Job => {
         return { kind: 'generate', adapter: shared, requests: part, options: decode, threads, cacheBytes };
       });
@@ -195,7 +198,7 @@ class OrtEngine extends EngineFiles implements Engine {
       if (cache) {
         const all = segments[i]!;
         const last = { ...all.at(-1)!, to: cache.length }; // now includes the steps of the answer
-        this.kvStore!.add(weights, [...requests[i]!.prompt, ...answer.tokens], [...all.slice(0, -1), last], cache);
+        this.kvStore.add(weights, [...requests[i]!.prompt, ...answer.tokens], [...all.slice(0, -1), last], cache);
       }
       return answer;
     });
