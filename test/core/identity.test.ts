@@ -5,6 +5,19 @@ import { runConfigSchema, runIdentity } from '../../core/schema/config.js';
 import { FROZEN } from '../../core/schema/identity.js';
 import { digestJson } from '../../store/canonicalJson.js';
 
+/** What the presets of public models were until 0.4.0. */
+const before = (preset: string, quantization: string) => ({
+  preset,
+  schedule: { discriminatorSteps: 4, generatorSteps: 6, alternatingSteps: 6 },
+  batch: { generator: { problems: 8 }, discriminator: { problems: 8 } },
+  sampling: { maxTestTokens: 128 },
+  warmStart: { discriminatorSteps: 3, generatorSteps: 12 },
+  ppo: { learningRate: 2e-4, epochs: 2 },
+  reward: { scheme: 'all-tests' },
+  engine: { quantization },
+  evaluation: { problems: 32, testProblems: 96 },
+});
+
 /** The first digits of digests that version 0.3.0 computed for presets, optional fields and other settings. */
 const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
   ['e88cd6a4f357ecdf', { preset: 'tiny' }],
@@ -12,11 +25,12 @@ const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
   ['be37eeaf943c1e81', { preset: 'nested' }],
   ['f840d3d0cde55a13', { preset: 'nested-hybrid' }],
   ['2e72968860541935', { preset: 'smollm2-135m' }],
-  ['2b04fbb38abea60e', { preset: 'qwen-0.5b' }],
-  ['54f6945bb8318f1a', { preset: 'qwen3-0.6b' }],
-  ['79ca35c2065bb581', { preset: 'llama-1b' }],
-  ['e8149698f967c2b3', { preset: 'qwen-1.5b' }],
-  ['eb076935fc5b4349', { preset: 'qwen-7b' }],
+  ['2b04fbb38abea60e', before('qwen-0.5b', 'none')],
+  ['54f6945bb8318f1a', before('qwen3-0.6b', 'none')],
+  ['79ca35c2065bb581', before('llama-1b', 'int8')],
+  ['e8149698f967c2b3', before('qwen-1.5b', 'int8')],
+  ['eb076935fc5b4349', before('qwen-7b', 'int4')],
+  ['74c7ca44253efa10', { preset: 'code-a1-small' }], // new in 0.4.0
   ['a54b7bf6a8feee1a', { preset: 'custom' }],
   ['99dae72ce5885cdb', { reference: 'none' }],
   ['e88cd6a4f357ecdf', { healthGate: 'again' }],
@@ -38,11 +52,11 @@ const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
       },
     },
   ],
-  ['ae108cd8d994234f', { preset: 'qwen-1.5b', engine: { device: 'cuda', gpuGigabytes: 8 } }],
+  ['ae108cd8d994234f', { ...before('qwen-1.5b', 'none'), engine: { device: 'cuda', gpuGigabytes: 8 } }],
   ['951c7ce15dd26982', { rollouts: { endpoint: 'http://127.0.0.1:8000', adapters: '/shared', concurrency: 32 } }],
   ['e88cd6a4f357ecdf', { budget: { tokens: 10 }, failure: { onFailure: 'fail', attempts: 3 } }],
   ['d9ab6c5d683d0abc', { start: { run: 'earlier' } }],
-  ['bcceaa6f2c15e495', { preset: 'qwen3-0.6b', discriminator: { model: 'owner/name' } }],
+  ['bcceaa6f2c15e495', { ...before('qwen3-0.6b', 'none'), discriminator: { model: 'owner/name' } }],
   ['00d715c344242c06', { seed: 7, seedFromRun: true, problems: 'steps:1-2', mode: 'unified' }],
   ['d4eb167325379844', { stages: [1, 3, 5], adapters: 'per-stage', credit: 'stage' }],
   [
