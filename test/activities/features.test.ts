@@ -225,24 +225,17 @@ describe('training with optional features', () => {
     const done = await steps('run');
     const read = async (role: 'generator' | 'discriminator') => {
       const { artifacts } = done.find((step) => step.role === role)!;
-      const { store } = world.deps;
-      return { judged: await store.getJson(artifacts.verdicts!), tests: await store.getJson(artifacts.tests!) };
+      const judged = await world.deps.store.getJson(artifacts.verdicts!);
+      const suites = judged.map(({ candidates, turns }) => [candidates.length, turns.length]);
+      return { suites, tests: await world.deps.store.getJson(artifacts.tests!) };
     };
+    const [generator, discriminator] = [await read('generator'), await read('discriminator')];
     const { problems, samples } = SMALL_RUN.batch.generator;
-    const ofPrograms = await read('generator');
-    assert.equal(ofPrograms.tests.turns.length, 2 * problems * samples);
-    // one suite for all samples of a problem
-    assert.deepEqual(
-      ofPrograms.judged.map(({ candidates, turns }) => [candidates.length, turns.length]),
-      Array(problems).fill([samples, 2 * samples]),
-    );
-    const ofTests = await read('discriminator');
+    assert.equal(generator.tests.turns.length, 2 * problems * samples);
+    assert.deepEqual(generator.suites, Array(problems).fill([samples, 2 * samples])); // one for all samples of a problem
     const targets = SMALL_RUN.batch.discriminator.problems * SMALL_RUN.batch.discriminator.samples;
-    assert.deepEqual(
-      ofTests.judged.map(({ candidates, turns }) => [candidates.length, turns.length]),
-      Array(targets).fill([1, 4]),
-    );
-    assert.equal(new Set(ofTests.tests.targets.map(({ chain }) => chain.index)).size, targets);
+    assert.deepEqual(discriminator.suites, Array(targets).fill([1, 4]));
+    assert.equal(new Set(discriminator.tests.targets.map(({ chain }) => chain.index)).size, targets);
   });
 
   it('records the commit of a hub model in the manifest', async () => {
