@@ -1,4 +1,5 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
+import { groupBy } from '../../core/base/groups.js';
 import { updatedBook } from '../../core/rewards/mistakeBook.js';
 import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
@@ -87,13 +88,14 @@ export function generatorTerms(rule: RewardScheme, { suite, verdicts }: SuiteVer
 const isProgram = (candidate: SuiteVerdicts['candidates'][number] | undefined): boolean =>
   candidate !== undefined && !candidate.empty && !candidate.unparsed;
 
-/** Updates the mistake book with the judged suites. Programs that do not parse say nothing about a test. */
+/** Updates the mistake book with all judged suites of each problem. Programs that do not parse say nothing about a test. */
 function withBook(buffer: ReplayBuffer, judged: SuiteVerdicts[]): ReplayBuffer {
-  const book = judged.reduce((known, { problemId, suite, verdicts, candidates }) => {
-    const parsed = verdicts.filter((_, c) => isProgram(candidates[c]));
-    if (parsed.length === 0) return known;
-    const isFailed = (i: number): boolean => parsed.some((own) => own[i] !== 'pass');
-    const outcomes = suite.map((test, i) => ({ ...test, failed: isFailed(i) }));
+  const book = [...groupBy(judged, ({ problemId }) => problemId)].reduce((known, [problemId, suites]) => {
+    const outcomes = suites.flatMap(({ suite, verdicts, candidates }) => {
+      const parsed = verdicts.filter((_, c) => isProgram(candidates[c]));
+      const isFailed = (i: number): boolean => parsed.some((own) => own[i] !== 'pass');
+      return parsed.length === 0 ? [] : suite.map((test, i) => ({ ...test, failed: isFailed(i) }));
+    });
     return updatedBook(known, problemId, outcomes);
   }, buffer.book ?? {});
   return { ...buffer, book };

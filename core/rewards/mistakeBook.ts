@@ -28,15 +28,15 @@ export const replayedTests = (book: MistakeBook, problemId: string): TestCase[] 
     .map(({ test }) => test);
 
 /**
- * The book after a problem's suite was judged. A test joins when a program fails it, gains 1 with each further failure, loses 1 if
+ * The book after a problem's suites were judged; a test may be in several. A test joins when a program fails it, gains 1 with each further failure, loses 1 if
  * all programs pass, leaves at 0. Baseline tests never join: they are in every suite anyway.
  */
 export function updatedBook(book: MistakeBook, problemId: string, outcomes: readonly ExecutedTest[]): MistakeBook {
   const entries = new Map(entriesOf(book, problemId).map((entry) => [testKey(entry.test), entry]));
-  for (const { origin, test, failed } of outcomes) {
+  const failed = new Set(outcomes.filter((one) => one.failed).map(({ test }) => testKey(test)));
+  for (const [key, { origin, test }] of new Map(outcomes.map((one) => [testKey(one.test), one]))) {
     if (origin === 'baseline' || 'source' in test) continue;
-    const key = testKey(test);
-    const weight = (entries.get(key)?.weight ?? 0) + (failed ? 1 : -1);
+    const weight = (entries.get(key)?.weight ?? 0) + (failed.has(key) ? 1 : -1);
     if (weight > 0) entries.set(key, { test, weight });
     else entries.delete(key);
   }

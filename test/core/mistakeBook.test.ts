@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict';
-import {
-  type ExecutedTest,
-  entriesOf,
-  type MistakeBook,
-  replayedTests,
-  updatedBook,
-} from '../../core/rewards/mistakeBook.js';
+import type { ExecutedTest, MistakeBook } from '../../core/rewards/mistakeBook.js';
+import { entriesOf, replayedTests, updatedBook } from '../../core/rewards/mistakeBook.js';
 import type { TestCase } from '../../core/schema/problem.js';
 
 const test = (input: number): TestCase => ({ args: [input], expected: input });
@@ -20,8 +15,7 @@ const listed = (book: MistakeBook): [unknown, number][] =>
 
 describe('the mistake book', () => {
   it('adds a failed test, counts further failures, and removes the test when programs pass it', () => {
-    let book: MistakeBook = {};
-    book = updatedBook(book, 'p', [outcome(1, true), outcome(2, false), outcome(3, true)]);
+    let book = updatedBook({}, 'p', [outcome(1, true), outcome(2, false), outcome(3, true)]);
     assert.deepEqual(listed(book), [
       [1, 1],
       [3, 1],
@@ -31,6 +25,12 @@ describe('the mistake book', () => {
     book = updatedBook(book, 'p', [outcome(1, false, 'book')]);
     book = updatedBook(book, 'p', [outcome(1, false, 'book')]);
     assert.deepEqual(book, {});
+  });
+
+  it('counts a test once that is in the suites of several programs, as failed if one of them fails it', () => {
+    const book = updatedBook({}, 'p', [outcome(1, true), outcome(2, true)]);
+    const again = [true, false, false, false].map((failed, i) => outcome(1 + (i % 2), failed, 'book'));
+    assert.deepEqual(listed(updatedBook(book, 'p', again)), [[1, 2]]);
   });
 
   it('never adds a baseline test', () => {
