@@ -24,7 +24,7 @@ const truncates = ({ topK, topP }: SamplingOptions): boolean => topK !== undefin
 export function outputKindFor(options: SamplingOptions): OutputKind {
   if (penalizes(options)) return 'logits';
   if (options.temperature === 0) return 'greedy';
-  return truncates(options) ? 'logits' : 'probabilities';
+  return options.topK === undefined ? 'probabilities' : 'logits';
 }
 
 /** A graph applies topP to this many most likely tokens if there is no topK. They may not reach topP together. */
@@ -43,19 +43,17 @@ export function graphSampling(
 }
 
 const BLOCK = 256; // tokens whose probabilities are summed before the token is located
-const BUCKETS = 4096;
-const BUCKETS_PER_NAT = 64;
+const SHIFT = 18; // a weight is in the bucket of its upper bits, which order floats that are not negative
+const BUCKETS = 2 ** (31 - SHIFT);
 
 /** Samples over one vocabulary; reuses its buffers between calls. */
 export class Sampler {
   private readonly sums: Float64Array;
-  private readonly distances: Float64Array; // (largest logit − logit) / temperature
-  private readonly weights: Float64Array; // exp(−distance), or 0 for a truncated token
+  private readonly weights: Float32Array; // probabilities times any constant, or 0 for a truncated token
 
   constructor(private readonly vocab: number) {
     this.sums = new Float64Array(Math.ceil(vocab / BLOCK));
-    this.distances = new Float64Array(vocab);
-    this.weights = new Float64Array(vocab);
+    this.weights = new Float32Array(vocab);
   }
 
   /**
@@ -72,22 +70,28 @@ export class Sampler {
   ): Sampled {
     if (next instanceof BigInt64Array) return { token: Number(next[row]), logprob: 0 };
     const values = next.subarray(row * this.vocab, (row + 1) * this.vocab);
-    if (outputKindFor(options) === 'probabilities') return this.draw(values, uniform);
-    const logits = penalizes(options) ? penalized(values, tokens, options.repetitionPenalty!) : values;
-    const best = argMax(logits);
-    if (options.temperature === 0) return { token: best, logprob: 0 };
-    this.weigh(logits, logits[best]!, options.temperature);
-    const { topK, topP } = options;
-    if (topK !== undefined) this.truncate((count) => count >= topK);
-    if (topP !== undefined && topP < 1) {
-      const mass = topP * this.weights.reduce((sum, w) => sum + w, 0);
-      this.truncate((_, sum) => sum >= mass);
+    const { temperature, topK, topP = 1 } = options;
+    const { vocab, weights } = this;
+    if (outputKindFor(options) === 'probabilities') {
+      if (!truncates(options)) return this.draw(values, uniform);
+      weights.set(values);
+    } else {
+      const logits = penalizes(options) ? penalized(values, tokens, options.repetitionPenalty!) : values;
+      const best = argMax(logits);
+      if (temperature === 0) return { token: best, logprob: 0 };
+      for (let i = 0; i < vocab; i++) weights[i] = Math.exp((logits[i]! - logits[best]!) / temperature);
     }
-    return this.draw(this.weights, uniform);
+    if (topK !== undefined) truncate(weights, 0, (count) => count >= topK);
+    if (topP < 1) {
+      const all = this.sum(weights);
+      // all smaller weights together are less than what topP leaves out
+      truncate(weights, ((1 - topP) * all) / vocab, (_, sum) => sum >= topP * all);
+    }
+    return this.draw(weights, uniform);
   }
 
-  /** The token at which the running sum of weights passes uniform · their sum. */
-  private draw(weights: ArrayLike<number>, uniform: number): Sampled {
+  /** The sum of weights. `sums` then has those of the blocks. */
+  private sum(weights: ArrayLike<number>): number {
     const { sums, vocab } = this;
     let total = 0;
     for (let block = 0; block < sums.length; block++) {
@@ -97,8 +101,14 @@ export class Sampler {
       sums[block] = sum;
       total += sum;
     }
-    if (!Number.isFinite(total))
-      throw new GauntletError('BAD_MODEL', 'the probabilities of the next token are not finite');
+    if (Number.isFinite(total)) return total;
+    throw new GauntletError('BAD_MODEL', 'the probabilities of the next token are not finite');
+  }
+
+  /** The token at which the running sum of weights passes uniform · their sum. */
+  private draw(weights: ArrayLike<number>, uniform: number): Sampled {
+    const { sums, vocab } = this;
+    const total = this.sum(weights);
     const target = uniform * total;
     let before = 0;
     let block = 0;
@@ -113,52 +123,39 @@ export class Sampler {
     if (token < 0) for (token = block * BLOCK - 1; weights[token] === 0; ) token--;
     return { token, logprob: Math.log(weights[token]! / total) };
   }
+}
 
-  private weigh(logits: ArrayLike<number>, largest: number, temperature: number): void {
-    for (let i = 0; i < this.vocab; i++) {
-      const distance = (largest - logits[i]!) / temperature;
-      this.distances[i] = distance;
-      this.weights[i] = Math.exp(-distance);
-    }
+/**
+ * Keeps the largest weights, until `enough` holds for their number and sum. Ties keep the lower index. Only the weights in
+ * the bucket at the border are sorted.
+ * @param least smaller weights are not needed
+ */
+function truncate(weights: Float32Array, least: number, enough: (count: number, sum: number) => boolean): void {
+  const bits = new Uint32Array(weights.buffer, weights.byteOffset, weights.length);
+  const counts = new Int32Array(BUCKETS);
+  const sums = new Float64Array(BUCKETS);
+  for (let i = 0; i < weights.length; i++) {
+    if (weights[i]! < least) continue;
+    counts[bits[i]! >>> SHIFT]!++;
+    sums[bits[i]! >>> SHIFT]! += weights[i]!;
   }
-
-  /**
-   * Keeps the tokens with the largest weights, until `enough` holds for their number and total weight. Ties keep the lower
-   * index. Only the tokens in the bucket at the border are sorted.
-   */
-  private truncate(enough: (count: number, sum: number) => boolean): void {
-    const { distances, weights } = this;
-    const counts = new Int32Array(BUCKETS);
-    const sums = new Float64Array(BUCKETS);
-    const bucketOf = (i: number): number => Math.min(BUCKETS - 1, Math.floor(distances[i]! * BUCKETS_PER_NAT));
-    for (let i = 0; i < this.vocab; i++) {
-      if (weights[i] === 0) continue;
-      const bucket = bucketOf(i);
-      counts[bucket]!++;
-      sums[bucket]! += weights[i]!;
-    }
-    let border = 0;
-    let [count, sum] = [0, 0];
-    while (border < BUCKETS - 1 && !enough(count + counts[border]!, sum + sums[border]!)) {
-      count += counts[border]!;
-      sum += sums[border++]!;
-    }
-    const near: number[] = [];
-    for (let i = 0; i < this.vocab; i++) {
-      if (weights[i] === 0) continue;
-      const bucket = bucketOf(i);
-      if (bucket === border) near.push(i);
-      else if (bucket > border) weights[i] = 0;
-    }
-    near.sort((a, b) => distances[a]! - distances[b]! || a - b);
-    for (const i of near) {
-      if (count > 0 && enough(count, sum)) {
-        weights[i] = 0;
-        continue;
-      }
-      count++;
-      sum += weights[i]!;
-    }
+  let border = BUCKETS - 1;
+  let [count, sum] = [0, 0];
+  while (border > 0 && (counts[border] === 0 || !enough(count + counts[border]!, sum + sums[border]!))) {
+    count += counts[border]!;
+    sum += sums[border--]!;
+  }
+  const near: number[] = [];
+  for (let i = 0; i < weights.length; i++) {
+    const bucket = bits[i]! >>> SHIFT;
+    if (bucket < border) weights[i] = 0;
+    else if (bucket === border) near.push(i);
+  }
+  near.sort((a, b) => weights[b]! - weights[a]! || a - b);
+  for (const i of near) {
+    if (count > 0 && enough(count, sum)) weights[i] = 0;
+    count++;
+    sum += weights[i]!;
   }
 }
 
