@@ -1,15 +1,15 @@
 // Functions on lists of chains.
 import { groupBy } from '../core/base/groups.js';
-import { extractCode } from '../core/parse/code.js';
+import { judgedCode } from '../core/parse/code.js';
 import type { Chain, TestTarget } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { Problem } from '../core/schema/problem.js';
 import type { Scope } from './scope.js';
 
-/** The program of a chain, or '' if it has none. */
+/** The program of a chain that is judged, or '' if it has none. */
 export function codeOf(chain: Chain, problem: Pick<Problem, 'entry'>, config: RunConfig): string {
   const last = chain.turns.findLast((turn) => turn.stage === 5);
-  return last ? extractCode(last.text, config.prompts, problem.entry) : '';
+  return last ? judgedCode(last.text, config.prompts, problem.entry) : '';
 }
 
 /** Groups chains by problem. Problems have the order of the batch. */

@@ -1,7 +1,7 @@
 // The activities of an evaluation: the models write, the sandbox judges, and a checkpoint keeps the result.
 import type { Ref } from '../core/base/ref.js';
 import type { MetricName } from '../core/evaluation/metrics.js';
-import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
+import type { ReplayBuffer } from '../core/rewards/archive.js';
 import { checkpointScore } from '../core/rl/scores.js';
 import type { PlannedStep } from '../core/run/schedule.js';
 import type { Chain, Role, Stage, TestBatch } from '../core/schema/chain.js';
@@ -167,6 +167,6 @@ export interface MeasureEvaluationOutput {
   metrics: Partial<Record<MetricName, number>>;
 }
 
-export const measureEvaluation = result<MeasureEvaluationInput, MeasureEvaluationOutput>('measureEvaluation', 4, {
+export const measureEvaluation = result<MeasureEvaluationInput, MeasureEvaluationOutput>('measureEvaluation', 5, {
   queue: 'cpu',
 });

@@ -1,6 +1,6 @@
 // The activities that judge programs and tests in the sandbox.
 import type { Ref } from '../core/base/ref.js';
-import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
+import type { ReplayBuffer } from '../core/rewards/archive.js';
 import type { Chain, TestBatch, TestTarget } from '../core/schema/chain.js';
 import type { ChainView } from '../core/schema/chainView.js';
 import type { Position, RunRef } from '../core/schema/runRef.js';
@@ -21,7 +21,7 @@ export interface SelectChainsOutput {
   executions: number; // how many programs ran
 }
 
-export const selectChains = result<SelectChainsInput, SelectChainsOutput>('selectChains', 6, {
+export const selectChains = result<SelectChainsInput, SelectChainsOutput>('selectChains', 7, {
   queue: 'sandbox',
   needs: 'sandbox',
 });
@@ -42,7 +42,7 @@ export interface ExecuteSuiteOutput {
   executions: number; // how many programs ran, references included
 }
 
-export const executeSuite = result<ExecuteSuiteInput, ExecuteSuiteOutput>('executeSuite', 6, {
+export const executeSuite = result<ExecuteSuiteInput, ExecuteSuiteOutput>('executeSuite', 7, {
   queue: 'sandbox',
   needs: 'sandbox',
 });
@@ -61,6 +61,6 @@ export interface CollectSolutionsOutput {
   problems: number;
 }
 
-export const collectSolutions = result<CollectSolutionsInput, CollectSolutionsOutput>('collectSolutions', 4, {
+export const collectSolutions = result<CollectSolutionsInput, CollectSolutionsOutput>('collectSolutions', 5, {
   queue: 'cpu',
 });

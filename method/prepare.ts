@@ -1,6 +1,6 @@
 // The activities before and between the steps: they prepare a run, examine its problems, and change its configuration.
 import type { Ref } from '../core/base/ref.js';
-import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
+import type { ReplayBuffer } from '../core/rewards/archive.js';
 import type { PlannedStep } from '../core/run/schedule.js';
 import type { Stage } from '../core/schema/chain.js';
 import type { RunConfig } from '../core/schema/config.js';

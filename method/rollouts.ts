@@ -1,6 +1,6 @@
 // Samples and judges what one policy update of a role needs. Each function gets the call that runs activities.
 import type { Ref } from '../core/base/ref.js';
-import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
+import type { ReplayBuffer } from '../core/rewards/archive.js';
 import type { RunConfig } from '../core/schema/config.js';
 import type { PolicyState, Position, RoleState, RunRef } from '../core/schema/runRef.js';
 import type { Call } from './activity.js';

@@ -1,6 +1,6 @@
 // Rewards and PPO: the part of a step that follows the execution of its programs.
 import type { Digest, Ref } from '../core/base/ref.js';
-import type { ReplayBuffer } from '../core/rewards/replayBuffer.js';
+import type { ReplayBuffer } from '../core/rewards/archive.js';
 import type { Mismatch } from '../core/rl/importance.js';
 import { countMinibatches } from '../core/rl/schedules.js';
 import { type AlarmState, watchStep } from '../core/run/alarms.js';

@@ -4,7 +4,7 @@ import { GauntletError } from '../../core/base/errors.js';
 import { deriveKey } from '../../core/base/random.js';
 import { resolveConfig } from '../../core/config/presets.js';
 import { checkPrompts } from '../../core/prompts/prompts.js';
-import type { ReplayBuffer } from '../../core/rewards/replayBuffer.js';
+import type { ReplayBuffer } from '../../core/rewards/archive.js';
 import type { Role } from '../../core/schema/chain.js';
 import { adapterRole, modelOf, type RunConfig, runIdentity } from '../../core/schema/config.js';
 import { type ProblemSet, type Rejected, SPLITS } from '../../core/schema/problem.js';

@@ -1,9 +1,9 @@
 // Computes rewards, advantages and trajectories from verdicts. The formulas are in core/.
 import { groupBy } from '../../core/base/groups.js';
+import type { ReplayBuffer } from '../../core/rewards/archive.js';
 import { updatedBook } from '../../core/rewards/mistakeBook.js';
 import { countOutcomes, type OutcomeCounts, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
 import { mean, passRates, standardErrors, testRates } from '../../core/rewards/rates.js';
-import type { ReplayBuffer } from '../../core/rewards/replayBuffer.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import { type JudgedTurn, passShare, type RewardScheme, rewardOf, type Term } from '../../core/rewards/rule.js';
 import { addToPool, testKey } from '../../core/rewards/suite.js';

@@ -1,9 +1,8 @@
 // Objects of fields, such as configurations.
 import { GauntletError } from '../base/errors.js';
 
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+export const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Merges objects recursively. Other values of `over` replace those of `base`. An undefined field counts as absent. */
 export function merged(base: object, over: object): Record<string, unknown> {

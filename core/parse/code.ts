@@ -61,6 +61,12 @@ export function extractCode(text: string, style: PromptStyle, entry?: string): s
   return (answer || programIn(source, entry)).trimEnd();
 }
 
+/** The program without tests and examples of the model below its function. */
+export function judgedCode(text: string, style: PromptStyle, entry: string): string {
+  const code = extractCode(text, style, entry);
+  return style === 'instruct' && entry !== MAIN ? neededBy(entry.split('.')[0]!, code, false) : code;
+}
+
 /** The text itself if it is a program; otherwise the program in it, for a model's answer with other text around the program. */
 export function programOf(text: string, entry?: string): string {
   const isAnswer =

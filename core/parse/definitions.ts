@@ -1,6 +1,7 @@
 // Finds the functions and classes that a program defines at its top level. Skips statements that do not parse.
 import type { SyntaxNode } from '@lezer/common';
-import { parts, treeOf } from './tree.js';
+import { escapeRegExp } from './text.js';
+import { parts, statementsOf, treeOf } from './tree.js';
 
 export interface Definition {
   name: string;
@@ -26,27 +27,31 @@ export function importsOf(code: string): string[] {
 }
 
 /**
- * What EvalPlus keeps of a program before it judges it: the imports, and the first definition of each name that `entry` needs. Tests
- * that a model appends are left out: a wrong one would fail a right program. Unchanged if the program does not define `entry`.
+ * The part of a program that is judged: the imports, and the first definition of each name that `entry` needs. A model appends tests
+ * and examples, and a wrong one would fail a right program. Unchanged if the program does not define `entry`.
+ * @param strict as EvalPlus does; otherwise also all above `entry`, but nothing below it that uses its answers or the standard input
  */
-export function neededBy(entry: string, code: string): string {
+export function neededBy(entry: string, code: string, strict = true): string {
   const tree = treeOf(code);
-  const statements = tree ? parts(tree.topNode) : [];
-  const defining = new Map<string, SyntaxNode>();
-  for (const node of statements)
-    for (const name of namesBoundBy(node, code)) if (!defining.has(name)) defining.set(name, node);
-  if (!defining.has(entry)) return code;
-  const kept = new Set(statements.filter(({ name }) => name === 'ImportStatement'));
+  const statements = tree ? statementsOf(tree.topNode) : [];
+  const bound = statements.map((node) => namesBoundBy(node, code));
+  const defining = new Map<string, number>();
+  for (const [i, names] of bound.entries()) for (const name of names) if (!defining.has(name)) defining.set(name, i);
+  const first = defining.get(entry);
+  if (first === undefined) return code;
   const needed = new Set([entry]); // grows while it is read
-  for (const name of needed) {
-    const node = defining.get(name);
-    if (node) kept.add(node);
-    node?.cursor().iterate((inner) => {
+  for (const name of needed)
+    statements[defining.get(name) ?? -1]?.cursor().iterate((inner) => {
       if (inner.name === 'VariableName') needed.add(code.slice(inner.from, inner.to));
     });
-  }
-  const texts = statements.filter((node) => kept.has(node)).map(({ from, to }) => code.slice(from, to).trimEnd());
-  return texts.join('\n\n');
+  const texts = statements.map(({ from, to }) => code.slice(from, to).trimEnd());
+  const shows = new RegExp(`=.*\\b(?:${escapeRegExp(entry)}|input|stdin)\\b`);
+  const kept = texts.filter((text, i) => {
+    if (statements[i]!.name === 'ImportStatement' || (!strict && i < first)) return true;
+    const isShown = !strict && statements[i]!.name === 'AssignStatement' && shows.test(text);
+    return !isShown && bound[i]!.some((name) => needed.has(name) && defining.get(name) === i);
+  });
+  return strict || kept.length < texts.length ? kept.join('\n\n') : code;
 }
 
 /** The names that a definition or an assignment binds: those before its last `=`. */

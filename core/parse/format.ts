@@ -27,9 +27,7 @@ export function formatValue(value: Value): string {
 }
 
 /** The arguments as in a call: `(args…)`. */
-export function formatArguments(args: readonly Value[]): string {
-  return `(${args.map(formatValue).join(', ')})`;
-}
+export const formatArguments = (args: readonly Value[]): string => `(${args.map(formatValue).join(', ')})`;
 
 const NAMED: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 

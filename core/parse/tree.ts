@@ -72,9 +72,8 @@ export function hasError(node: SyntaxNode): boolean {
 /** The children of a node except punctuation and comments. */
 export function parts(node: SyntaxNode): SyntaxNode[] {
   const out: SyntaxNode[] = [];
-  for (let child = node.firstChild; child; child = child.nextSibling) {
+  for (let child = node.firstChild; child; child = child.nextSibling)
     if (/^[A-Za-z]/.test(child.name) && child.name !== 'Comment') out.push(child);
-  }
   return out;
 }
 

@@ -1,7 +1,10 @@
 // The bug archive stores faulty chains. The discriminator sees them again when the generator makes no new mistakes, so
-// that it does not forget how to find bugs.
+// that it does not forget how to find bugs. A run keeps it with recent valid tests, and with tests that stay in suites.
 import type { RandomStream } from '../base/random.js';
+import type { ChainRef } from '../schema/chain.js';
 import type { RunConfig } from '../schema/config.js';
+import type { MistakeBook } from './mistakeBook.js';
+import type { TestPool } from './suite.js';
 
 /** A faulty chain in the archive. `chain` identifies it, for example by a digest and an index. */
 export interface ArchiveEntry<C> {
@@ -10,6 +13,12 @@ export interface ArchiveEntry<C> {
 }
 export interface BugArchive<C> {
   entries: ArchiveEntry<C>[];
+}
+
+export interface ReplayBuffer {
+  pool: TestPool;
+  archive: BugArchive<ChainRef>;
+  book?: MistakeBook; // absent if the book is empty, or if the reward scheme has no book
 }
 
 type Draws = Pick<RandomStream, 'uniform' | 'choice' | 'int'>;
@@ -50,8 +59,7 @@ export function chooseTargetChain<C>(
     const target = choose(faulty);
     return { target, archive: addToArchive(archive, target, random) };
   }
-  if (config.enabled && archive.entries.length > 0 && random.uniform() < REPLAY) {
+  if (config.enabled && archive.entries.length > 0 && random.uniform() < REPLAY)
     return { target: random.choice(archive.entries), archive };
-  }
   return { target: candidates.length > 0 ? choose(candidates) : undefined, archive };
 }

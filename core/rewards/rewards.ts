@@ -6,9 +6,7 @@ import { MUTATION } from './schemes/mutation.js';
 import { ALL_TESTS, SHIFTED } from './schemes/shifted.js';
 import { ZERO_SUM } from './schemes/zeroSum.js';
 
-export type Scheme = RunConfig['reward']['scheme'];
-
-export const REWARD_RULES: Readonly<Record<Scheme, RewardScheme>> = {
+export const REWARD_RULES: Readonly<Record<RunConfig['reward']['scheme'], RewardScheme>> = {
   shifted: SHIFTED,
   'all-tests': ALL_TESTS,
   'zero-sum': ZERO_SUM,

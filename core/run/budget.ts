@@ -28,9 +28,8 @@ export function exhaustedBudget(budget: RunConfig['budget'], used: Usage, next: 
   const after = addUsage(used, next);
   for (const kind of ['tokens', 'seconds'] as const) {
     const limit = budget[kind];
-    if (limit !== null && (after[kind] > limit || used[kind] >= limit)) {
+    if (limit !== null && (after[kind] > limit || used[kind] >= limit))
       return `the budget of ${limit} ${kind} (${Math.round(used[kind])} used)`;
-    }
   }
   return undefined;
 }

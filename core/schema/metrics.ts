@@ -1,8 +1,8 @@
 // The records in a run's metrics/ folder: policy updates, evaluations and control requests.
 import { z } from 'zod';
 import { refTo } from '../base/ref.js';
+import type { ReplayBuffer } from '../rewards/archive.js';
 import { OUTCOME_NAMES } from '../rewards/outcomes.js';
-import type { ReplayBuffer } from '../rewards/replayBuffer.js';
 import { PHASES } from '../run/schedule.js';
 import { answerSharesSchema, warningSchema } from './answers.js';
 import { type Chain, roleSchema, stageSchema, type TestBatch } from './chain.js';

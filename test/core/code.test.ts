@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { extractCode } from '../../core/parse/code.js';
+import { extractCode, judgedCode } from '../../core/parse/code.js';
+import { rowsOf } from '../support/rows.js';
 
 const PROGRAM = 'def f(x):\n    return x';
 
@@ -29,30 +30,28 @@ describe('extractCode', () => {
   });
 
   it('keeps what the function needs, as EvalPlus does, and no test of the model, which may be wrong', () => {
-    const needed = [
-      'import os, math',
-      'from typing import List',
-      'LIMIT: int = 3',
-      'low, high = 1, 2',
-      '@cached\ndef helper(x):\n    return low + LIMIT',
-      'class Node:\n    pass',
-      "def f(x: List[Node]):\n    '''Uses other_helper, says the text.'''\n    return helper(x)",
-    ];
-    const others = [
-      '# Test cases\nassert f(1) == 5',
-      'def test_f():\n    assert f(2) == 9',
-      'test_f()',
-      'def other_helper():\n    return 0',
-      'unused = f(7)',
-      'for i in range(3):\n    f(i)',
-      'def f(x):\n    return 0',
-    ];
+    const [needed, others] = rowsOf<string[]>('core/evalplusProgram.jsonl') as [string[], string[]];
     const kept = extractCode([...needed, ...others].join('\n\n'), 'evalplus', 'f');
     assert.deepEqual(kept.split('\n\n'), needed);
     const without = others.slice(0, 4).join('\n');
     assert.equal(extractCode(without, 'evalplus', 'g'), without);
     const cut = 'def f(x):\n    if x:\n        return [1,';
     assert.equal(extractCode(`import re\n${cut}`, 'evalplus', 'f'), `import re\n\n${cut}`);
+  });
+
+  it('judges a program without the tests and examples below its function', () => {
+    const program =
+      'import sys\nsys.setrecursionlimit(10**6)\nmemo = {}\nmemo[0] = 1\n\ndef f(x):\n    y = helper(x)\n    return y';
+    const fenced = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
+    const plain = (code: string): string => code.replace(/\n+/g, '\n').trim();
+    for (const [tail, kept] of rowsOf<[string, string]>('core/judgedPrograms.jsonl')) {
+      const code = judgedCode(fenced(`${program}\n\n${tail}`), 'instruct', 'f');
+      assert.equal(plain(code), plain(`${program}\n${kept}`), tail);
+    }
+    const whole = 'def main():\n    print(int(input()))\n\nmain()';
+    assert.equal(judgedCode(fenced(whole), 'instruct', 'main'), whole);
+    const method = 'class Solution:\n    def go(self):\n        pass';
+    assert.equal(judgedCode(fenced(`${method}\n\nprint(Solution().go())`), 'instruct', 'Solution.go'), method);
   });
 
   it('accepts an unclosed block', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { countsOf, programReason, testReason } from '../../core/rewards/explain.js';
 import { countOutcomes, programOutcome, turnOutcome } from '../../core/rewards/outcomes.js';
-import { REWARD_RULES, type Scheme } from '../../core/rewards/rewards.js';
+import { REWARD_RULES } from '../../core/rewards/rewards.js';
 import {
   type JudgedTest,
   type JudgedTurn,
@@ -30,7 +30,7 @@ const turn = (tests: string, lost = 0, inputs: string[] = []): JudgedTurn => ({
 });
 
 /** The rewards of a scheme as numbers. */
-function rewardsOf(scheme: Scheme) {
+function rewardsOf(scheme: keyof typeof REWARD_RULES) {
   const { generatorTerms, discriminatorTerms } = REWARD_RULES[scheme];
   return {
     ...REWARD_RULES[scheme],
@@ -209,7 +209,7 @@ describe('every reward scheme', () => {
     }),
     { maxLength: 6 },
   );
-  for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
+  for (const scheme of Object.keys(REWARD_RULES) as (keyof typeof REWARD_RULES)[]) {
     it(`${scheme}: rewards are in −1..1; one more passed test never lowers a reward, other samples' inputs never raise it`, () => {
       const rule = rewardsOf(scheme);
       const inRange = (reward: number): void => assert.ok(Math.abs(reward) <= 1, `${reward} is outside of −1..1`);
@@ -231,7 +231,7 @@ describe('every reward scheme', () => {
     });
   }
 
-  for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
+  for (const scheme of Object.keys(REWARD_RULES) as (keyof typeof REWARD_RULES)[]) {
     it(`${scheme}: writing nothing never pays more than one valid test`, () => {
       const rule = rewardsOf(scheme);
       const facts = fc.record({
@@ -250,7 +250,7 @@ describe('every reward scheme', () => {
     });
   }
 
-  for (const scheme of Object.keys(REWARD_RULES) as Scheme[]) {
+  for (const scheme of Object.keys(REWARD_RULES) as (keyof typeof REWARD_RULES)[]) {
     it(`${scheme}: the terms of a reward add up to it, and so does their text`, () => {
       const rule = rewardsOf(scheme);
       const book = fc.array(fc.constantFrom<Verdict>('pass', 'fail'), { maxLength: 3 });
