@@ -263,13 +263,11 @@ export class DecodeSession {
   }
 
   private async open(output: OutputKind, lora: LoraShape | undefined): Promise<Graphs> {
-    const { device, threads } = this;
-    const { config, locations } = this.model;
+    const { config } = this.model;
     const graph: DecodeGraphOptions = { positions: this.contextLength, output };
     const { weightsOf, ...sources } = this.weightSources(lora);
-    const options = { device, threads, keepsMemory: locations !== undefined, ...sources };
     const open = (build: typeof buildStepGraph): Promise<GraphSession> =>
-      GraphSession.open(build(config, weightsOf, graph), options);
+      GraphSession.open(build(config, weightsOf, graph), { device: this.device, threads: this.threads, ...sources });
     const prompts = await open(buildDecodeGraph);
     if (!hasStepGraph(config)) return { prompts, steps: prompts, close: () => prompts.close() };
     try {

@@ -50,7 +50,6 @@ export interface SessionOptions {
    */
   optimizationsDisabled?: boolean;
   memory?: { location: string; data: Float32Array }; // takes the place of a file that does not exist
-  keepsMemory?: boolean; // whether the graph keeps the memory of its longest run, because asking for it again takes time
 }
 
 // Folding constants would unpack weights once and keep them; merging common subexpressions would undo recomputation;
@@ -85,7 +84,7 @@ export class GraphSession {
     const { provider, replacements, memory: deviceMemory } = options.device ?? CPU;
     if (Object.keys(replacements).length > 0) replaceOperations(graph, replacements);
     if (deviceMemory) return new GraphSession(new DeviceGraph(graph, options, deviceMemory), options.memory);
-    const { threads = 1, weights, memory, optimizationsDisabled = false, keepsMemory = false } = options;
+    const { threads = 1, weights, memory, optimizationsDisabled = false } = options;
     const model = encodeModel(graph);
     try {
       return new GraphSession(
@@ -96,7 +95,7 @@ export class GraphSession {
           executionMode: 'sequential',
           graphOptimizationLevel: optimizationsDisabled ? 'disabled' : 'all',
           enableMemPattern: false,
-          enableCpuMemArena: keepsMemory,
+          enableCpuMemArena: false, // each open graph would keep the peak of its activations
           logSeverityLevel: 3,
           extra: configEntries(weights),
           ...(memory && { externalData: [{ path: memory.location, data: bytesOf(memory.data) }] }),
