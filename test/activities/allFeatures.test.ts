@@ -55,8 +55,7 @@ interface Trained {
   files: Record<string, string>;
 }
 
-describe('training with all features of PPO at once', function () {
-  this.timeout(120_000);
+describe('training with all features of PPO at once', () => {
   let folder: string;
   before(async () => {
     folder = temporaryFolder();

@@ -33,8 +33,7 @@ function retried(activities: Activities): Activities {
   ) as unknown as Activities;
 }
 
-describe('a run on a store that fails on one of ten writes', function () {
-  this.timeout(120_000);
+describe('a run on a store that fails on one of ten writes', () => {
   let calm: Doubles;
   before(async () => {
     calm = await doubles();

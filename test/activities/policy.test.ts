@@ -32,8 +32,7 @@ async function updatePolicy(...given: Parameters<typeof timedUpdate>) {
   return updated;
 }
 
-describe('activities that use the engine', function () {
-  this.timeout(60_000);
+describe('activities that use the engine', () => {
   let model: string;
   let engine: Engine;
   let world: Doubles;

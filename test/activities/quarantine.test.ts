@@ -131,7 +131,7 @@ describe('the health gate', () => {
   });
 
   it('examines problems again in another image, even if only the image behind a tag changed', async function () {
-    const docker = await requireDocker(this.timeout(120_000));
+    const docker = await requireDocker(this);
     const [tag, from] = ['gauntlet-extra:1', await ensureImage(docker, 'none', console.log)];
     const referenceSolution = 'import extra\ndef solve(x):\n    return x + extra.N';
     set.test = [addProblem(2), { ...addProblem(1), id: 'needy', referenceSolution }];

@@ -29,8 +29,7 @@ function disturbed(acts: Activities, before: (call: number) => Promise<void>): A
   return Object.fromEntries(wrapped) as Activities;
 }
 
-describe('the recomputation of lost artifacts', function () {
-  this.timeout(60_000);
+describe('the recomputation of lost artifacts', () => {
   let expected: Awaited<ReturnType<typeof runPipeline>>;
   let world: Doubles;
   before(async () => {

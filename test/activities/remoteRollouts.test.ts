@@ -51,8 +51,7 @@ const remote = (double: RolloutDouble, adapters: string) => ({ endpoint: double.
 const openServer = (config: ConstructorParameters<typeof RolloutServer>[0]) =>
   new RolloutServer({ ...config, retryMs: 1 });
 
-describe('remote rollouts', function () {
-  this.timeout(120_000);
+describe('remote rollouts', () => {
   let folder: string;
   let double: RolloutDouble;
   beforeEach(async () => {

@@ -17,8 +17,7 @@ import { describeModel } from '../../ml/hf/model.js';
 
 const run = promisify(execFile);
 
-describe('the documentation of the library', function () {
-  this.timeout(240_000);
+describe('the documentation of the library', () => {
   const [library, engine] = ['use-as-a-library', 'use-the-engine-alone'].map((name) =>
     readFileSync(`docs/how-to/${name}.md`, 'utf8'),
   ) as [string, string];

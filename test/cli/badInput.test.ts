@@ -338,8 +338,7 @@ describe('command-line validation', () => {
   });
 });
 
-describe('a missing prerequisite', function () {
-  this.timeout(60_000);
+describe('a missing prerequisite', () => {
   after(removeFolders);
 
   it('fails with one error if TEMPORAL_ADDRESS is unreachable', async () => {

@@ -26,8 +26,7 @@ function processesOf(folder: string): string[] {
     .filter((line) => line.includes(folder));
 }
 
-describe('a short demo', function () {
-  this.timeout(240_000);
+describe('a short demo', () => {
   let folder: string;
   let env: Environment;
 

@@ -210,9 +210,7 @@ describe('gauntlet export', () => {
     });
   });
 
-  describe('in the format inspect', function () {
-    this.timeout(180_000); // starts a server, workers, two processes and a large Python package
-
+  describe('in the format inspect', () => {
     before(function () {
       needTemporal(this);
       needs('inspect_ai').call(this);

@@ -27,8 +27,7 @@ async function inShell(script: string): Promise<{ code: number | null; out: stri
   return { code: code as number | null, out, err };
 }
 
-describe('files of a user', function () {
-  this.timeout(120_000);
+describe('files of a user', () => {
   let folder: string;
   const write = async (name: string, content: string | Buffer): Promise<string> => {
     await writeFile(join(folder, name), content);

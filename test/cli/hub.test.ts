@@ -8,8 +8,7 @@ import { gauntlet, removeFolders, temporaryFolder } from './support.js';
 const MODEL = 'test/ml/parity/generate';
 const NAMES = ['config.json', 'generation_config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json'];
 
-describe('gauntlet with a model of the Hugging Face hub', function () {
-  this.timeout(60_000);
+describe('gauntlet with a model of the Hugging Face hub', () => {
   let hub: FakeHub;
   let env: Record<string, string>;
   before(async () => {

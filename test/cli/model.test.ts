@@ -9,8 +9,7 @@ import { inProcess, removeFolders, temporaryFolder } from './support.js';
 const GGUF = 'test/ml/gguf/small.gguf';
 const MODEL = 'test/ml/parity/architectures/qwen2-tied-f32';
 
-describe('gauntlet model inspect', function () {
-  this.timeout(30_000);
+describe('gauntlet model inspect', () => {
   let folder: string;
   const at = (name: string): string => join(folder, name);
   const inspect = (model: string, ...more: string[]) => inProcess('model', 'inspect', '--model', model, ...more);

@@ -32,8 +32,7 @@ const program = (name: string, solution: string, input: string, output: string) 
 const READER = 'import sys\nn = int(input())\nprint(sum(map(int, sys.stdin.read().split())))\n';
 const lines = (rows: object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
-describe('gauntlet problems', function () {
-  this.timeout(120_000);
+describe('gauntlet problems', () => {
   after(removeFolders);
 
   const summaryOf = ({ code, out, err }: Ended) => {

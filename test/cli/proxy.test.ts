@@ -13,8 +13,7 @@ const QUICK = [
 ];
 const DEAD = 'http://127.0.0.1:9';
 
-describe('a run with a proxy in the environment', function () {
-  this.timeout(240_000);
+describe('a run with a proxy in the environment', () => {
   const none: Environment = Object.fromEntries(PROXY_VARIABLES.map((name) => [name, undefined]));
   before(function () {
     if (findTemporalCli() !== undefined) return;

@@ -14,8 +14,7 @@ const repeated = (map: string): string[] => map.split(',').flatMap((column) => [
 const fileOf = (format: string): string => join(ROOT, 'test/data/publicSets', `${format}.parquet`);
 const lines = (rows: readonly object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
-describe('a public problem set', function () {
-  this.timeout(180_000);
+describe('a public problem set', () => {
   after(removeFolders);
 
   for (const { format, records, healthy, asCode = 0, quarantined } of PUBLIC_SETS) {

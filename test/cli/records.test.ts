@@ -159,7 +159,6 @@ describe('gauntlet checkpoints', () => {
   });
 
   it('reads a store in a bucket like a folder', async function () {
-    this.timeout(600_000); // the first use installs the S3 server
     const server = await requireS3(this);
     try {
       const url = server.url('cache=0');

@@ -58,8 +58,7 @@ const parsed = (text: string): Judged[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Judged);
 
-describe('gauntlet sandbox run', function () {
-  this.timeout(180_000);
+describe('gauntlet sandbox run', () => {
   after(removeFolders);
 
   describe('with --json', () => {

@@ -20,8 +20,7 @@ const EVEN = {
 };
 const TESTED = { ...EVEN, id: 'tested', baseline_tests: ['assert solve([1, 2, 4]) == 6', 'assert solve([3]) == 0'] };
 
-describe('solving with the shipped model', function () {
-  this.timeout(300_000);
+describe('solving with the shipped model', () => {
   let store: string[];
   before(async () => {
     store = ['--store', await temporaryFolder(), '--model', 'tiny', '--sandbox', 'wasm'];

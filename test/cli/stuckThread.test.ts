@@ -19,13 +19,11 @@ describe('a command whose model call hangs', () => {
     return once(child, 'exit');
   };
 
-  it('ends although a thread is stuck', async function () {
-    this.timeout(60_000);
+  it('ends although a thread is stuck', async () => {
     assert.deepEqual(await endOf(STUCK), [null, 'SIGKILL']);
   });
 
-  it('keeps its exit code if no thread is stuck', async function () {
-    this.timeout(60_000);
+  it('keeps its exit code if no thread is stuck', async () => {
     assert.deepEqual(await endOf(''), [3, null]);
   });
 });

@@ -11,8 +11,7 @@ import { openStore } from '../../store/openStore.js';
 import { program } from '../infra/support.js';
 import { type Environment, gauntlet, inProcess, removeFolders, temporaryFolder, withEnvironment } from './support.js';
 
-describe('commands about this machine', function () {
-  this.timeout(120_000);
+describe('commands about this machine', () => {
   after(removeFolders);
 
   it('report everything as found, explain why Docker is missing, and create no store (doctor)', async () => {

@@ -58,8 +58,7 @@ async function refuses(argv: string[], line: RegExp): Promise<void> {
   assert.deepEqual([code === 1 || code === 2, out], [true, '']);
 }
 
-describe('the reader of untrusted files', function () {
-  this.timeout(60_000);
+describe('the reader of untrusted files', () => {
   after(removeFolders);
 
   describe('for models', () => {

@@ -45,8 +45,7 @@ describe('parseSignature', () => {
       assert.equal(parseSignature(text), undefined, text);
   });
 
-  it('takes linear time', function () {
-    this.timeout(20_000);
+  it('takes linear time', () => {
     for (const text of ['def f(', 'def f(a):\n', '    @x\n', 'def f("', 'class A:\n  def f(self):\n'])
       parseSignature(text.repeat(20_000 / text.length), 'none');
   });

@@ -6,8 +6,7 @@ import { RUN } from '../workflows/disturbances.js';
 import { runFixture } from '../workflows/fixture.js';
 import { faultsOf, openBrowser, skipped } from './browser.js';
 
-describe(`the controls of a run in a browser${skipped}`, function () {
-  this.timeout(240_000);
+describe(`the controls of a run in a browser${skipped}`, () => {
   const f = runFixture('dashboard');
   let browser: Browser;
   let page: Page;

@@ -333,8 +333,7 @@ describe(`the pages in a browser${skipped}`, () => {
   }
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`meet WCAG 2.1 AA as far as axe-core can check it, ${colorScheme}`, async function () {
-      this.timeout(60_000);
+    it(`meet WCAG 2.1 AA as far as axe-core can check it, ${colorScheme}`, async () => {
       await page.emulateMedia({ colorScheme });
       for (const path of PATHS) {
         await open(path);

@@ -16,8 +16,7 @@ const table = readFileSync(join(ROOT, 'test/data/publicSets/acecode.parquet'));
 const { records } = PUBLIC_SETS.find(({ format }) => format === 'acecode')!;
 const text = Buffer.from(records.map((row) => `${JSON.stringify(row)}\n`).join(''));
 
-describe('a data set of the Hugging Face hub', function () {
-  this.timeout(30_000);
+describe('a data set of the Hugging Face hub', () => {
   let hub: FakeHub;
   let place: string;
   let leave: () => Promise<void>;

@@ -15,8 +15,7 @@ import { type FakeProxy, openProxy, withVariables } from '../support/proxy.js';
 const WEIGHTS = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 7 + (i >> 8)) % 256));
 const FILES = { 'config.json': '{"a": 1}', 'tokenizer.json': '{}', 'model.safetensors': WEIGHTS };
 
-describe('a model of the Hugging Face hub', function () {
-  this.timeout(30_000);
+describe('a model of the Hugging Face hub', () => {
   let hub: FakeHub;
   let place: string;
   let leave: () => Promise<void>;

@@ -12,8 +12,7 @@ import { problemFiles, readSet, refusesInOneLine } from '../support/entries.js';
 
 const PIECE = Buffer.alloc(1 << 20, 'x');
 
-describe('the reader of odd problem files', function () {
-  this.timeout(120_000);
+describe('the reader of odd problem files', () => {
   const { write, path: inFolder } = problemFiles();
   const file = (name: string, content: string | Buffer): string => write(content, name);
   const readAll = async (path: string): Promise<number> => {

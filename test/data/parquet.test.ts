@@ -17,8 +17,7 @@ import { problemFiles, readSet, refusesInOneLine } from '../support/entries.js';
 
 const written = (name: string): string => join(ROOT, 'test/data/parquet', `${name}.parquet`);
 
-describe('a problem file', function () {
-  this.timeout(60_000);
+describe('a problem file', () => {
   const { write } = problemFiles();
   const file = (name: string, content: string | Uint8Array): string => write(content, name);
   const recordsOf = async (path: string): Promise<SourceRecord[]> => {

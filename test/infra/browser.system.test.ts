@@ -155,7 +155,6 @@ describe(`a page of a foreign web site${chromiumPath === undefined ? ` (skipped:
   }
 
   before(async function () {
-    this.timeout(180_000);
     needTemporal(this);
     if (chromiumPath === undefined || process.platform !== 'linux') this.skip(); // the test needs /proc
     // other tests may occupy all blocked ports; the server then uses random ports, as SECURITY.md says

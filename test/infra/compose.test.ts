@@ -99,7 +99,6 @@ function checksOf(FILE: string): void {
   });
 
   it('is accepted by docker compose or its parser', function () {
-    this.timeout(300_000); // Go builds the parser once
     const checks = [
       { present: ['docker', 'compose', 'version'], check: ['docker', 'compose', '-f', FILE, 'config', '--quiet'] },
       { present: ['go', 'version'], check: ['go', 'run', PARSER, FILE] },

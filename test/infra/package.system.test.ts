@@ -23,8 +23,7 @@ const filesIn = (folder: string): string[] =>
     .map((name) => `${folder}/${name}`)
     .filter((path) => statSync(join(ROOT, path)).isFile());
 
-describe('the npm package', function () {
-  this.timeout(240_000);
+describe('the npm package', () => {
   let folder: string;
   let packed: Packed;
   let paths: string[];

@@ -62,8 +62,7 @@ const TINY_RUN = [
   ...['schedule.alternatingSteps=0', 'evaluation.problems=4', 'evaluation.testProblems=4', 'sandbox=wasm'],
 ].flatMap((assignment) => ['--set', assignment]);
 
-describe('the systemd unit of `up`', function () {
-  this.timeout(400_000);
+describe('the systemd unit of `up`', () => {
   const store = temporaryFolder();
   const env = {
     ...process.env,

@@ -5,9 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from './support.js';
 
-describe('the documentation site', function () {
-  this.timeout(300_000);
-
+describe('the documentation site', () => {
   it('has every page, a navigation and a search, and uses no other host', () => {
     const site = temporaryFolder();
     const vitepress = 'node_modules/vitepress/bin/vitepress.js';

@@ -230,7 +230,6 @@ describe('leftovers of a chaos run', () => {
   });
 
   it('finds containers of dead workers only', async function () {
-    this.timeout(180_000);
     const docker = await requireDocker(this);
     await (await openDocker({ size: 1 })).close(); // this builds the image
     const pid = 2 ** 22 + 1; // no process has this pid

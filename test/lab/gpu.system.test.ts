@@ -17,8 +17,7 @@ case "$1" in
 esac
 `;
 
-describe('npm run bench -- gpu', function () {
-  this.timeout(300_000);
+describe('npm run bench -- gpu', () => {
   let folder: string;
   before(async function () {
     const isMissing = spawnSync('gcc', ['--version']).status !== 0 || !existsSync(cached(PROVIDER));

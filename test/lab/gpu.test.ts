@@ -108,8 +108,7 @@ describe('the benchmark of a GPU', () => {
     assert.ok(started.split(' ').every(isPacked));
   }).timeout(60_000);
 
-  describe('a section of the benchmark', function () {
-    this.timeout(30_000);
+  describe('a section of the benchmark', () => {
     const run = (script: string, seconds = 60) => {
       const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
       return follow(child, { seconds, update: () => {} });

@@ -98,8 +98,7 @@ function ragged(): Job {
   return { ...job, rows };
 }
 
-describe('the contenders on the shape of the shipped model', function () {
-  this.timeout(120_000);
+describe('the contenders on the shape of the shipped model', () => {
   const vocab = SHAPES.embedded.vocab;
   const jobs: Job[] = [
     makeJob({ kind: 'train', rows: 4, length: 24 }, vocab, 'test', 0),

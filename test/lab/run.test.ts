@@ -8,9 +8,7 @@ import { runNode, temporaryFolder } from '../infra/support.js';
 
 const main = join(ROOT, 'dist', 'lab', 'bench', 'main.js');
 
-describe('npm run bench', function () {
-  this.timeout(60_000);
-
+describe('npm run bench', () => {
   it('measures the cases, prints a table and writes JSON', async () => {
     const out = join(temporaryFolder(), 'deep', 'results.json');
     const peers = ['--without', 'torch,llama'];

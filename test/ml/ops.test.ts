@@ -103,7 +103,6 @@ describe('what replaces operations on CUDA agrees with the reference interpreter
 
 describe('a device agrees with the reference interpreter', () => {
   it('computes every case of every operation (GAUNTLET_TEST_DEVICE)', async function () {
-    this.timeout(120_000);
     const device = deviceOf(testDevice(this));
     for (const op of OPS)
       for (const { title, graph, feeds } of buildCases(op))

@@ -36,8 +36,7 @@ interface Recorded {
 const near = (actual: number, expected: number, tolerance: number, what: string): void =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.abs(expected), `${what}: ${actual} is not ${expected}`);
 
-describe('the real weights of SmolLM2', function () {
-  this.timeout(600_000); // the limit includes a download
+describe('the real weights of SmolLM2', () => {
   const path = join(ROOT, 'test', 'ml', 'parity', 'smollm2.json');
   const recorded = JSON.parse(readFileSync(process.env.GAUNTLET_SMOLLM2 ?? path, 'utf8')) as Recorded;
   const { rank, alpha, rows } = recorded;

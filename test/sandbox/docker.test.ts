@@ -15,8 +15,7 @@ import { requireDocker, requireGvisor } from './docker.js';
 import { anEighth, checkHostile, hostileRows } from './hostile.js';
 
 for (const isolation of ['uid', 'strict'] as const) {
-  describe(`the Docker sandbox, isolation ${isolation}`, function () {
-    this.timeout(300_000); // includes the time to build the image
+  describe(`the Docker sandbox, isolation ${isolation}`, () => {
     let sandbox: Sandbox;
     before(async function () {
       await requireDocker(this);
@@ -89,8 +88,7 @@ def f(x):
   });
 }
 
-describe('the Docker sandbox on gVisor', function () {
-  this.timeout(300_000);
+describe('the Docker sandbox on gVisor', () => {
   let sandbox: Sandbox;
   before(async function () {
     await requireGvisor(this);
@@ -110,8 +108,7 @@ describe('the Docker sandbox on gVisor', function () {
   });
 });
 
-describe('containers of the Docker sandbox', function () {
-  this.timeout(180_000);
+describe('containers of the Docker sandbox', () => {
   let sandbox: Sandbox;
   let docker: Docker;
 

@@ -34,8 +34,7 @@ const program = (i: number) => {
 const verdicts = (results: { id: string; calls: object[] }[]) =>
   results.map(({ id, calls }) => ({ id, calls: calls.map((call) => ({ ...call, message: undefined })) }));
 
-describe('a Docker daemon that stops in the middle of a batch', function () {
-  this.timeout(180_000);
+describe('a Docker daemon that stops in the middle of a batch', () => {
   let folder = '';
   let pid = 0;
   const engine = async () => {
@@ -137,7 +136,7 @@ describe('a Docker daemon that stops in the middle of a batch', function () {
 });
 
 describe('workers of the Docker sandbox', function () {
-  this.timeout(SOAK ? 1_200_000 : 180_000);
+  if (SOAK) this.timeout(1_200_000);
   let docker: Docker;
   before(async function () {
     docker = await requireDocker(this);

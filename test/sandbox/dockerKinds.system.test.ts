@@ -9,8 +9,7 @@ for (const [name, options, require] of [
   ['isolation strict', { isolation: 'strict' }, requireDocker],
   ['gVisor', { runtime: 'runsc' }, requireGvisor],
 ] as const)
-  describe(`the Docker sandbox in detail, ${name}`, function () {
-    this.timeout(300_000); // includes the time to build the image
+  describe(`the Docker sandbox in detail, ${name}`, () => {
     let sandbox: Sandbox;
     before(async function () {
       await require(this);

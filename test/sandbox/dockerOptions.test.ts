@@ -188,8 +188,7 @@ describe("the cause of a container's end", () => {
   });
 });
 
-describe('the guest in a container', function () {
-  this.timeout(60_000);
+describe('the guest in a container', () => {
   let docker: Docker;
   before(async function () {
     docker = await requireDocker(this);

@@ -19,8 +19,7 @@ def syscall(*args):
 `;
 
 for (const isolation of ['uid', 'strict'] as const) {
-  describe(`attacks on a container, isolation ${isolation}`, function () {
-    this.timeout(120_000);
+  describe(`attacks on a container, isolation ${isolation}`, () => {
     let sandbox: Sandbox;
     before(async function () {
       await requireDocker(this);

@@ -102,9 +102,7 @@ const stream = fc
     return [...places, bytes.length].map((end, i) => bytes.subarray(i === 0 ? 0 : places[i - 1], end));
   });
 
-describe('random bytes from a guest', function () {
-  this.timeout(600_000);
-
+describe('random bytes from a guest', () => {
   it('give every job one valid result per call, or end the guest', async () => {
     let answered = 0;
     await fc.assert(
@@ -182,8 +180,7 @@ describe('random bytes from a guest', function () {
   });
 });
 
-describe('random messages between tests and a program', function () {
-  this.timeout(600_000);
+describe('random messages between tests and a program', () => {
   const tagged = fc.letrec((tie) => ({
     value: fc.oneof(
       { maxDepth: 4 },
@@ -281,8 +278,7 @@ const pieces = fc.array(
 );
 const output = fc.tuple(pieces, fc.constantFrom('\n', ',\n', ' ', '')).map(([parts, glue]) => parts.join(glue));
 
-describe('random output of a discriminator', function () {
-  this.timeout(600_000);
+describe('random output of a discriminator', () => {
   /** The reference doubles ints and returns other values unchanged; the wrong program never agrees with it. */
   const reference = (value: Value): Value => (typeof value === 'number' ? value * 2 : [value]);
   const wrong = (value: Value): Value => ({ t: [reference(value), 'wrong'] });

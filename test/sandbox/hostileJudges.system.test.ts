@@ -11,8 +11,7 @@ const BACKENDS = [
 ];
 
 for (const { name, open } of BACKENDS)
-  describe(`judging with hostile validators, checkers and test source: ${name}`, function () {
-    this.timeout(600_000); // long enough for a busy machine
+  describe(`judging with hostile validators, checkers and test source: ${name}`, () => {
     let sandbox: Sandbox;
     before(async function () {
       if (name !== 'WebAssembly') await requireDocker(this);

@@ -20,8 +20,7 @@ const BROKEN = new Map([['HumanEval/32', /TypeError/]]);
 
 const rangeOf = (text: string): [number, number] => text.split('-').map(Number) as [number, number];
 
-describe('HumanEval+ in the sandbox', function () {
-  this.timeout(600_000);
+describe('HumanEval+ in the sandbox', () => {
   let sandbox: Sandbox;
   let problems: Problem[];
   let bodies: string[]; // the part of each reference that is mutated

@@ -30,8 +30,7 @@ const BACKENDS = [
 ] as const;
 
 for (const { name, open } of BACKENDS)
-  describe(`judging suites: ${name}`, function () {
-    this.timeout(300_000); // long enough for a busy machine
+  describe(`judging suites: ${name}`, () => {
     let sandbox: Sandbox;
     before(async function () {
       if (name === 'Docker') await requireDocker(this);

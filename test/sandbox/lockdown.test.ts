@@ -68,8 +68,7 @@ describe('the lockdown before the interpreter starts', () => {
   });
 });
 
-describe('the file system of the interpreter', function () {
-  this.timeout(60_000);
+describe('the file system of the interpreter', () => {
   let files: Files;
   let run: (code: string) => unknown;
   before(async () => {

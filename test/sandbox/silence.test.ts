@@ -12,8 +12,7 @@ import { requireDocker } from './docker.js';
 const SILENCE = 2;
 const KINDS = [{ isolation: 'uid', guest: 'values' }, { isolation: 'uid' }, { isolation: 'strict' }] as const;
 
-describe('a guest without a job', function () {
-  this.timeout(180_000);
+describe('a guest without a job', () => {
   let docker: Docker;
   let fleet: Fleet;
   before(async function () {

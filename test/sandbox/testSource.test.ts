@@ -30,8 +30,7 @@ def names(one):
 print(json.dumps([[*names(one)] for one in json.load(sys.stdin)]))
 `;
 
-describe('test source on Docker', function () {
-  this.timeout(180_000); // includes the time to build the images
+describe('test source on Docker', () => {
   let sandbox: Sandbox;
   before(async function () {
     await requireDocker(this);
@@ -252,8 +251,7 @@ def test_e(): pass
   });
 });
 
-describe('test source in WebAssembly', function () {
-  this.timeout(180_000); // long enough for a busy machine
+describe('test source in WebAssembly', () => {
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await openWasm({ size: 1 });

@@ -20,8 +20,7 @@ const childrenOfThis = (): string[] =>
     .readdirSync('/proc/self/task')
     .flatMap((task) => fs.readFileSync(`/proc/self/task/${task}/children`, 'utf8').trim().split(' '));
 
-describe('the WebAssembly sandbox', function () {
-  this.timeout(240_000); // long enough for a busy machine
+describe('the WebAssembly sandbox', () => {
   let sandbox: Sandbox;
   before(async () => {
     sandbox = await openWasm({ size: 1 });
@@ -170,8 +169,7 @@ def f(x):
   });
 });
 
-describe('the lockdown of the WebAssembly interpreter', function () {
-  this.timeout(240_000); // long enough for a busy machine
+describe('the lockdown of the WebAssembly interpreter', () => {
   const folder = temporaryFolder();
   const marker = path.join(folder, 'touched');
   const secretFile = path.join(folder, 'secret');

@@ -33,13 +33,11 @@ async function nextTick({ tick }: Place): Promise<number> {
 }
 
 export function describeStore(kind: string, newPlace: (suite: Mocha.Context) => Promise<Place>): void {
-  describe(`${kind} store`, function () {
-    this.timeout(120_000);
+  describe(`${kind} store`, () => {
     let place: Place;
     let store: ObjectStore;
 
     before(async function () {
-      this.timeout(600_000); // the first run may install a server
       place = await newPlace(this);
     });
     beforeEach(async () => {

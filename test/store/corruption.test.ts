@@ -7,8 +7,7 @@ import { memoryDoubles, TINIEST_RUN } from '../support/doubles.js';
 import { openMemoryStore } from '../support/memoryStore.js';
 import { runPipeline } from '../support/runs.js';
 
-describe('verifyStore', function () {
-  this.timeout(120_000);
+describe('verifyStore', () => {
   let store: ObjectStore;
   before(async () => {
     store = openMemoryStore();

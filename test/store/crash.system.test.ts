@@ -1,6 +1,5 @@
 import { testKills } from './kills.js';
 
-describe('store: killed processes', function () {
-  this.timeout(120_000);
+describe('store: killed processes', () => {
   testKills(20);
 });

@@ -3,9 +3,7 @@ import assert from 'node:assert/strict';
 import { testKills } from './kills.js';
 import { startChild, withStore } from './support.js';
 
-describe('store: killed and concurrent processes', function () {
-  this.timeout(120_000);
-
+describe('store: killed and concurrent processes', () => {
   testKills(6);
 
   it('gives two processes that write the same sixty memo keys the same results', () =>

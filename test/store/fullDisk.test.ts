@@ -15,9 +15,7 @@ function mayMount(): boolean {
   }
 }
 
-describe('a full disk', function () {
-  this.timeout(60_000);
-
+describe('a full disk', () => {
   it('causes one retryable error and no partial file, and the run writes the same bytes once there is space', async function () {
     if (!mayMount()) this.skip(); // this process may not mount a tmpfs
     const script = `mount -t tmpfs -o size=8m none /mnt && exec "${[process.execPath, ...CHILD].join('" "')}" /mnt`;

@@ -60,8 +60,7 @@ describe('the URLs of S3 stores', () => {
   });
 });
 
-describe('opening a store in a bucket', function () {
-  this.timeout(120_000);
+describe('opening a store in a bucket', () => {
   before(() => {
     process.env.AWS_ACCESS_KEY_ID ??= 'test';
     process.env.AWS_SECRET_ACCESS_KEY ??= 'test';
@@ -191,11 +190,9 @@ describe('the cache of artifacts', () => {
   });
 });
 
-describe('a store in a bucket', function () {
-  this.timeout(300_000);
+describe('a store in a bucket', () => {
   let server: S3Server | undefined;
   before(async function () {
-    this.timeout(600_000);
     server = await requireS3(this);
   });
   after(() => server?.close());

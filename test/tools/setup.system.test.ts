@@ -27,9 +27,7 @@ sleep 0.3
 mkdir -p node_modules && ln -s "$TYPESCRIPT" node_modules/typescript
 printf '{"packages":{"node_modules/a":{"version":"2.0.0"}}}' > node_modules/.package-lock.json`;
 
-describe('the set-up of a checkout', function () {
-  this.timeout(180_000); // compilers are slow on a busy machine
-
+describe('the set-up of a checkout', () => {
   const checkout = () => {
     const folder = temporaryFolder({
       'package.json': '{"type":"module","version":"1.2.3"}',

@@ -4,9 +4,7 @@ import { ROOT } from '../../infra/root.mjs';
 import { openWasm } from '../../sandbox/wasm/openWasm.js';
 import { runNode } from '../infra/support.js';
 
-describe('a test that is run from source', function () {
-  this.timeout(60_000);
-
+describe('a test that is run from source', () => {
   it('can run a program in the sandbox', async () => {
     const sandbox = await openWasm({ size: 1 });
     try {

@@ -9,8 +9,7 @@ import { temporaryFolder } from '../infra/support.js';
 
 const table = join(ROOT, 'test/data/publicSets/kodcode.parquet');
 
-describe('the problems that a worker reads', function () {
-  this.timeout(60_000);
+describe('the problems that a worker reads', () => {
   let folder: string;
   before(async () => {
     folder = temporaryFolder();

@@ -56,8 +56,7 @@ async function end(worker: ChildProcess): Promise<void> {
   await exit;
 }
 
-describe('metrics for Prometheus', function () {
-  this.timeout(120_000); // the first use builds the bundle
+describe('metrics for Prometheus', () => {
   let host: TestServer;
   let samples: Sample[];
   const read = (name: string, labels: Record<string, string> = {}): number | undefined =>

@@ -14,8 +14,7 @@ const refused =
   (error: unknown) =>
     error instanceof GauntletError && error.code === code && message.test(error.message);
 
-describe('openSandbox', function () {
-  this.timeout(60_000);
+describe('openSandbox', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gauntlet-s-'));
   const socket = path.join(folder, 'd.sock');
   const host = process.env.DOCKER_HOST;

@@ -52,9 +52,7 @@ async function startCollector(): Promise<Collector> {
   };
 }
 
-describe('the tracing of commands and runs', function () {
-  this.timeout(120_000); // the first use builds the bundle
-
+describe('the tracing of commands and runs', () => {
   afterEach(async () => {
     delete process.env[ENDPOINT];
     await closeTracing();

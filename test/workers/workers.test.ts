@@ -233,8 +233,7 @@ describe('ModelTurns', () => {
 });
 
 describe('the dependencies of a worker', () => {
-  it('opens an engine once per model, tries again after a failure, and closes it with the worker', async function () {
-    this.timeout(30_000);
+  it('opens an engine once per model, tries again after a failure, and closes it with the worker', async () => {
     const folder = temporaryFolder();
     const { deps, close } = await openDeps({ store: join(folder, 'store'), threads: 1 });
     const path = join(folder, 'model');
@@ -248,8 +247,7 @@ describe('the dependencies of a worker', () => {
     await close();
   });
 
-  it('keeps two engines open, and closes the least recently used one', async function () {
-    this.timeout(30_000);
+  it('keeps two engines open, and closes the least recently used one', async () => {
     const folder = temporaryFolder();
     const { deps, close } = await openDeps({ store: join(folder, 'store'), threads: 1 });
     const config = resolveConfig().engine;
@@ -318,8 +316,7 @@ describe('the dependencies of a worker', () => {
     assert.deepEqual(quantization, { bits: 8, groupSize: 32 });
   });
 
-  it('bundles the workflow code once', async function () {
-    this.timeout(60_000);
+  it('bundles the workflow code once', async () => {
     const path = await workflowBundle();
     assert.ok(existsSync(path));
     assert.equal(await workflowBundle(), path);

@@ -16,8 +16,7 @@ import { startRun } from './server.js';
 /** The server suggests to continue as new if a history has more events. A single step has more. */
 const EVENTS = 10;
 
-describe('a run that continues as new', function () {
-  this.timeout(120_000);
+describe('a run that continues as new', () => {
   const f = runFixture('long', { 'limit.historyCount.suggestContinueAsNew': EVENTS });
 
   it('accepts a change that arrives before the first task of its next execution', async () => {

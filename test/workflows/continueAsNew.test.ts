@@ -10,8 +10,7 @@ import { bytesOf, TWO_STAGES, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 import { payloadSizes, record } from './golden.js';
 
-describe('a run that continues as new between its stages', function () {
-  this.timeout(120_000);
+describe('a run that continues as new between its stages', () => {
   const f = runFixture('long');
 
   it('keeps its input, its progress and earlier changes', async () => {

@@ -7,8 +7,7 @@ import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 import { record } from './golden.js';
 
-describe('control requests to a running workflow', function () {
-  this.timeout(120_000);
+describe('control requests to a running workflow', () => {
   const f = runFixture('control');
 
   async function refused(update: string, args: unknown[], message: RegExp): Promise<void> {

@@ -13,8 +13,7 @@ import { needTemporal, startRun, startServer, type TestServer, workersOver } fro
 
 const RUN = { ...SMALL_RUN, schedule: { stages: [5], discriminatorSteps: 0, generatorSteps: 1, alternatingSteps: 0 } };
 
-describe('a run with encrypted payloads', function () {
-  this.timeout(120_000);
+describe('a run with encrypted payloads', () => {
   let host: TestServer;
   let world: Doubles;
   let workers: RunningWorkers;

@@ -12,8 +12,7 @@ import { verifyStore } from '../../store/verify.js';
 import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 
-describe('a run with an activity that is tried again', function () {
-  this.timeout(120_000);
+describe('a run with an activity that is tried again', () => {
   const f = runFixture('retried');
 
   const decide = (decision: string): Promise<string> => f.update('decide', decision);

@@ -8,8 +8,7 @@ import { record } from './golden.js';
 
 const FAILS = { ...RUN, failure: { onFailure: 'fail' } };
 
-describe('a run with an activity that fails for good', function () {
-  this.timeout(120_000);
+describe('a run with an activity that fails for good', () => {
   const f = runFixture('failing');
 
   const decide = (decision: string): Promise<string> => f.update('decide', decision);

@@ -13,8 +13,7 @@ import { runPipeline } from '../support/runs.js';
 import { bytesOf, RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 
-describe('a run that the server has forgotten', function () {
-  this.timeout(120_000);
+describe('a run that the server has forgotten', () => {
   const f = runFixture('forgotten');
 
   const resume = (decision?: Decision) =>
@@ -108,8 +107,7 @@ describe('a run that the server has forgotten', function () {
   });
 });
 
-describe('a run with an activity that is paused on the server', function () {
-  this.timeout(120_000);
+describe('a run with an activity that is paused on the server', () => {
   const f = runFixture('held');
 
   it('is shown as paused by status, and continues after resume', async () => {

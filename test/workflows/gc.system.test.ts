@@ -22,8 +22,7 @@ import { startRun, workersOver } from './server.js';
 
 const SHORT: RunConfigInput = { ...RUN, schedule: { ...RUN.schedule, discriminatorSteps: 0 } };
 
-describe('gauntlet store gc beside a live server', function () {
-  this.timeout(120_000);
+describe('gauntlet store gc beside a live server', () => {
   const f = gcFixture();
   let workers: RunningWorkers | undefined;
   afterEach(async () => {

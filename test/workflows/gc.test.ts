@@ -6,8 +6,7 @@ import { openStore } from '../../store/openStore.js';
 import { runPipeline } from '../support/runs.js';
 import { gcFixture, RUN } from './gcFixture.js';
 
-describe('gauntlet store gc with a server', function () {
-  this.timeout(120_000);
+describe('gauntlet store gc with a server', () => {
   const f = gcFixture();
 
   it('ignores open workflows of other projects', async () => {

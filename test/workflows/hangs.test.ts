@@ -18,8 +18,7 @@ const HANG_AT = 6; // the number of generations of one worker
 const BOUND_S = 2;
 const LONGEST_S = 60; // the time until another worker continues, which is long on a busy machine
 
-describe('a model call that never returns', function () {
-  this.timeout(180_000);
+describe('a model call that never returns', () => {
   let host: TestServer;
   let processes: WorkerProcesses;
   const serving: RunningWorkers[] = [];

@@ -27,9 +27,7 @@ function mostPending(events: readonly HistoryEvent[]): number {
   return most;
 }
 
-describe('the history of the tiny preset', function () {
-  this.timeout(170_000);
-
+describe('the history of the tiny preset', () => {
   it('has few events per step, few concurrent activities, and no payload over 8 KB', async function () {
     needTemporal(this);
     const host = await startServer();

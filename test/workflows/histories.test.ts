@@ -23,9 +23,7 @@ async function replay(histories: RecordedHistory[]): Promise<(Error | undefined)
 const terminal = (events: Record<string, unknown>[]): string =>
   String(events.at(-1)!.eventType).replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '');
 
-describe('recorded histories', function () {
-  this.timeout(180_000); // the first use builds the bundle
-
+describe('recorded histories', () => {
   before(() => installRuntime(createLogger('fatal')));
 
   const RECORDED = {

@@ -25,8 +25,7 @@ const RUN = {
   evaluation: { problems: 2, testProblems: 2 },
 };
 
-describe('the model work of a run', function () {
-  this.timeout(180_000);
+describe('the model work of a run', () => {
   let host: TestServer;
   let workers: WorkerProcesses;
 

@@ -64,8 +64,7 @@ async function forwarderTo(target: string): Promise<Forwarder> {
   };
 }
 
-describe('gauntlet train --watch during an outage of the server', function () {
-  this.timeout(180_000);
+describe('gauntlet train --watch during an outage of the server', () => {
   let host: TestServer;
   let world: Doubles;
   let workers: RunningWorkers;

@@ -5,8 +5,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { RUN, undisturbed } from './disturbances.js';
 import { runFixture } from './fixture.js';
 
-describe('a run that a user resets', function () {
-  this.timeout(120_000);
+describe('a run that a user resets', () => {
   const f = runFixture('reset');
 
   /** Resets a run as `temporal workflow reset --event-id` does. */

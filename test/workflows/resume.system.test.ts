@@ -9,8 +9,7 @@ import { gauntlet } from '../cli/support.js';
 import { RUN, TWO_STAGES, undisturbed } from './disturbances.js';
 import { CHANGE, FAILS, resumeFixture } from './resumeFixture.js';
 
-describe('gauntlet resume', function () {
-  this.timeout(120_000);
+describe('gauntlet resume', () => {
   const { f, resume, statusOf, ended, completesAsUndisturbed, continuesAfter } = resumeFixture();
   const refused = (decision: Decision | undefined, code: string, message: RegExp) =>
     assert.rejects(resume(decision), { code, message });

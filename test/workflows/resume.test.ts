@@ -4,8 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readAttention } from '../../store/runs.js';
 import { FAILS, resumeFixture } from './resumeFixture.js';
 
-describe('gauntlet resume', function () {
-  this.timeout(120_000);
+describe('gauntlet resume', () => {
   const { f, resume, ended, completesAsUndisturbed, continuesAfter } = resumeFixture();
 
   it('repeats only the failed activity of a failed run', async () => {

@@ -23,8 +23,7 @@ const TIMING = {
   pauseOnFailure: true,
 };
 
-describe('a schedule of runs', function () {
-  this.timeout(120_000);
+describe('a schedule of runs', () => {
   let host: TestServer;
   let world: Doubles;
   let workers: RunningWorkers;

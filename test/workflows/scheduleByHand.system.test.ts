@@ -34,8 +34,7 @@ async function documented(): Promise<Map<string, string>> {
   return new Map(commands.map((command) => [/^temporal schedule (\w+( .*--(un)?pause)?)/.exec(command)![1]!, command]));
 }
 
-describe('a schedule created with the Temporal CLI', function () {
-  this.timeout(120_000);
+describe('a schedule created with the Temporal CLI', () => {
   let host: TestServer;
   let world: Doubles;
   let workers: RunningWorkers;

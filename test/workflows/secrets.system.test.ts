@@ -20,8 +20,7 @@ const CONFIG = {
   sandbox: 'wasm',
 };
 
-describe('secrets in the environment', function () {
-  this.timeout(300_000); // a worker starts a model and an interpreter, which is slow on a busy machine
+describe('secrets in the environment', () => {
   let host: TestServer;
 
   before(async function () {

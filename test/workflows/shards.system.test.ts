@@ -15,8 +15,7 @@ import { WorkerProcesses } from './workerProcesses.js';
 const HANG_AT = 6; // after this number of generations, a worker never answers again
 const RUN = { ...TINIEST_RUN, ppo: { ...TINIEST_RUN.ppo, minibatch: 8 } };
 
-describe('a batch that several workers share', function () {
-  this.timeout(180_000);
+describe('a batch that several workers share', () => {
   let host: TestServer;
   let workers: WorkerProcesses;
 

@@ -3,8 +3,7 @@ import assert from 'node:assert/strict';
 import { undisturbed } from './disturbances.js';
 import { HELD, SMALL_MINIBATCHES, shutdownFixture } from './shutdownFixture.js';
 
-describe('a worker that is stopped during a policy update', function () {
-  this.timeout(120_000);
+describe('a worker that is stopped during a policy update', () => {
   const { f, saved } = shutdownFixture();
 
   it('is not cancelled within GAUNTLET_GRACE_SECONDS', async () => {

@@ -87,8 +87,7 @@ async function startProxy(server: string, tls: SecureServerOptions): Promise<Pro
   };
 }
 
-describe('a server that requires TLS and credentials', function () {
-  this.timeout(120_000); // the first use builds the workflow bundle
+describe('a server that requires TLS and credentials', () => {
   let host: TestServer;
   let folder: string;
   const file = (name: string): string => join(folder, name);

@@ -17,8 +17,7 @@ const ONE_STAGE = {
   schedule: { stages: [5], discriminatorSteps: 1, generatorSteps: 1, alternatingSteps: 0 },
 };
 
-describe('training as a workflow', function () {
-  this.timeout(180_000);
+describe('training as a workflow', () => {
   let host: TestServer;
   let world: Doubles;
   let workers: RunningWorkers;

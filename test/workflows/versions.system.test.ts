@@ -15,8 +15,7 @@ const SILENT = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error: 
 const QUEUE = 'versions';
 const { WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
 
-describe('a change of a workflow with running executions', function () {
-  this.timeout(120_000);
+describe('a change of a workflow with running executions', () => {
   let host: TestServer;
   let connection: NativeConnection;
   const bundles: Record<string, { code: string }> = {};

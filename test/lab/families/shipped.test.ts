@@ -15,9 +15,7 @@ import { openStore } from '../../../store/openStore.js';
 import { openSandbox } from '../../../workers/deps/openSandbox.js';
 import { temporaryFolder } from '../../infra/support.js';
 
-describe('the shipped problems', function () {
-  this.timeout(600_000); // computing the family takes 15 seconds on an idle machine
-
+describe('the shipped problems', () => {
   for (const [name, generate] of Object.entries(PROBLEMS)) {
     it(`equal the problems that the family computes: ${name}`, async () => {
       const generated = generate();
@@ -51,8 +49,7 @@ describe('data/manifest.json', () => {
   });
 });
 
-describe('the card of a shipped model', function () {
-  this.timeout(300_000);
+describe('the card of a shipped model', () => {
   const cardOf = (model: string): string => readFileSync(join(shippedModelPath(model), 'README.md'), 'utf8');
 
   for (const name of ['tiny', 'nested'])

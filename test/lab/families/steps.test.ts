@@ -29,8 +29,7 @@ const operationsOf = ({ title, tags }: Problem) => {
 };
 const words = (text: string): number => text.split(/\s+/).length;
 
-describe('the steps family', function () {
-  this.timeout(120_000);
+describe('the steps family', () => {
   let sets: ReturnType<typeof loadSteps>[];
   let all: Problem[];
   before(() => {

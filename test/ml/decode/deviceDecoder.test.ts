@@ -39,8 +39,7 @@ async function tokensOf(decoder: DeviceDecoder, adapter?: IdentifiedAdapter): Pr
   return answers.map(({ tokens }) => tokens.join());
 }
 
-describe('the decoder of a device', function () {
-  this.timeout(60_000);
+describe('the decoder of a device', () => {
   afterEach(() => assert.equal(countOwned(), 0));
 
   it('gives the same tokens from weights in memory and in files, nearly those of f32, with every adapter', async () => {

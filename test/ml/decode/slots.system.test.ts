@@ -21,7 +21,6 @@ const QUESTIONS = [
 ];
 
 it('slots give the tokens of the engine for SmolLM2', async function () {
-  this.timeout(600_000);
   const folder = provideSmolLM2();
   if (folder === undefined) {
     console.log('      skipped: npm run real-model fetches the model');

@@ -7,8 +7,7 @@ import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { relativeError } from '../../../ml/selfTest/selfTest.js';
 import { testDevice } from '../../support/testDevice.js';
 
-describe('a device other than the CPU (GAUNTLET_TEST_DEVICE)', function () {
-  this.timeout(300_000);
+describe('a device other than the CPU (GAUNTLET_TEST_DEVICE)', () => {
   let cpu: Engine;
   let device: Engine;
   before(async function () {

@@ -11,9 +11,7 @@ import { temporaryFolder } from '../../infra/support.js';
 const works: Check = async () => undefined;
 const fails: Check = async () => 'no driver';
 
-describe('devices', function () {
-  this.timeout(60_000);
-
+describe('devices', () => {
   it('include the CPU, which is the default and is not checked', async () => {
     const untouched = async (): Promise<never> => assert.fail('it was checked');
     assert.ok(listProviders().includes('cpu'));

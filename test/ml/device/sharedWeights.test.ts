@@ -27,8 +27,7 @@ const values = new Float32Array(layoutSize(loraLayout(config, 4))).map(() => 0.0
 const adapter: IdentifiedAdapter = { rank: 4, alpha: 8, values, digest: 'a' };
 const rows = [50, 70].map((length) => Array.from({ length }, () => random.int(2, 389)));
 
-describe('weights that graphs on a device share', function () {
-  this.timeout(60_000);
+describe('weights that graphs on a device share', () => {
   const device: SessionDevice = { ...CPU, memory: 'cpu' };
   afterEach(() => assert.equal(countOwned(), 0));
 

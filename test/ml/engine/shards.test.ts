@@ -24,8 +24,7 @@ for (const [name, vocab, counts] of [
   ['a small model', undefined, [1, 2, 7]],
   ['a large model', LARGE_VOCABULARY, [3]],
 ] as const)
-  describe(`shards of ${name}`, function () {
-    this.timeout(120_000);
+  describe(`shards of ${name}`, () => {
     const rows = samples();
     let folder: string;
     let engine: Engine;

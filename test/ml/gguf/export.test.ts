@@ -133,7 +133,6 @@ describe('exporting a GGUF file', () => {
   });
 
   it('lets transformers compute the log-probs of base and adapter, from the file and from a folder', async function () {
-    this.timeout(120_000);
     if (spawnSync(NATIVE_PYTHON, ['-c', 'import torch, transformers, gguf, accelerate']).status !== 0) {
       const packages = 'torch, transformers, gguf and accelerate';
       console.log(`      skipped: ${NATIVE_PYTHON} lacks one of ${packages}; GAUNTLET_PYTHON names another`);

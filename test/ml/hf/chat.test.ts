@@ -157,8 +157,7 @@ describe('chat template', () => {
   });
 });
 
-describe('an untrusted template', function () {
-  this.timeout(60_000);
+describe('an untrusted template', () => {
   const MESSAGES = [
     { role: 'system', content: 'rules' },
     { role: 'user', content: 'ask "this"' },

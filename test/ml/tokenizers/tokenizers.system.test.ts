@@ -42,9 +42,7 @@ function provide(path: string): boolean {
   return existsSync(path);
 }
 
-describe('tokenizers of public models', function () {
-  this.timeout(600_000); // the limit includes downloads
-
+describe('tokenizers of public models', () => {
   it('are four, and have a digest for every hundred strings', () => {
     assert.deepEqual(Object.keys(recorded).sort(), Object.keys(PATHS).sort());
     for (const digests of Object.values(recorded)) assert.equal(digests.length, COUNT / BLOCK);

@@ -8,8 +8,7 @@ import { assertClose, compute, cosine, norm, type Opened, openModel } from '../.
 
 const TINY = join(ROOT, 'data', 'tiny-model');
 
-describe('layers in 16 bits', function () {
-  this.timeout(300_000);
+describe('layers in 16 bits', () => {
   let tiny: Opened;
   before(async () => {
     tiny = await openModel(TINY);
