@@ -7,9 +7,9 @@ import type { Problem } from '../core/schema/problem.js';
 import type { Scope } from './scope.js';
 
 /** The program of a chain that is judged, or '' if it has none. */
-export function codeOf(chain: Chain, problem: Pick<Problem, 'entry'>, config: RunConfig): string {
+export function codeOf(chain: Chain, problem: Pick<Problem, 'entry' | 'functionSignature'>, config: RunConfig): string {
   const last = chain.turns.findLast((turn) => turn.stage === 5);
-  return last ? judgedCode(last.text, config.prompts, problem.entry) : '';
+  return last ? judgedCode(last.text, config.prompts, problem) : '';
 }
 
 /** Groups chains by problem. Problems have the order of the batch. */

@@ -167,6 +167,6 @@ export interface MeasureEvaluationOutput {
   metrics: Partial<Record<MetricName, number>>;
 }
 
-export const measureEvaluation = result<MeasureEvaluationInput, MeasureEvaluationOutput>('measureEvaluation', 5, {
+export const measureEvaluation = result<MeasureEvaluationInput, MeasureEvaluationOutput>('measureEvaluation', 6, {
   queue: 'cpu',
 });

@@ -21,7 +21,7 @@ export interface SelectChainsOutput {
   executions: number; // how many programs ran
 }
 
-export const selectChains = result<SelectChainsInput, SelectChainsOutput>('selectChains', 7, {
+export const selectChains = result<SelectChainsInput, SelectChainsOutput>('selectChains', 8, {
   queue: 'sandbox',
   needs: 'sandbox',
 });
@@ -42,7 +42,7 @@ export interface ExecuteSuiteOutput {
   executions: number; // how many programs ran, references included
 }
 
-export const executeSuite = result<ExecuteSuiteInput, ExecuteSuiteOutput>('executeSuite', 7, {
+export const executeSuite = result<ExecuteSuiteInput, ExecuteSuiteOutput>('executeSuite', 8, {
   queue: 'sandbox',
   needs: 'sandbox',
 });
@@ -61,6 +61,6 @@ export interface CollectSolutionsOutput {
   problems: number;
 }
 
-export const collectSolutions = result<CollectSolutionsInput, CollectSolutionsOutput>('collectSolutions', 5, {
+export const collectSolutions = result<CollectSolutionsInput, CollectSolutionsOutput>('collectSolutions', 6, {
   queue: 'cpu',
 });

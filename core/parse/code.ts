@@ -1,7 +1,8 @@
 // Extracts the program from a stage-5 answer.
 import { parser } from '@lezer/python';
 import type { PromptStyle } from '../schema/config.js';
-import { neededBy } from './definitions.js';
+import type { Problem } from '../schema/problem.js';
+import { importsOf, neededBy } from './definitions.js';
 import { escapeRegExp } from './text.js';
 
 /** An opening fence: at the start of a line, also in a list or a quotation, or at the end of a line with a language's name. */
@@ -43,6 +44,8 @@ const MAX_DEPTH = 3; // blocks within blocks
 const STUB_END = /(?:\.\.\.|\bpass)$/;
 const HEADER = /^\s*(?:(?:async\s+)?def\b|class\b|@|import\b|from\b|$)/;
 
+type Called = Pick<Problem, 'entry' | 'functionSignature'>;
+
 interface Block {
   language: string;
   code: string;
@@ -61,10 +64,17 @@ export function extractCode(text: string, style: PromptStyle, entry?: string): s
   return (answer || programIn(source, entry)).trimEnd();
 }
 
-/** The program without tests and examples of the model below its function. */
-export function judgedCode(text: string, style: PromptStyle, entry: string): string {
+/** The program without tests and examples of the model below its function, with the signature's imports that it uses. */
+export function judgedCode(text: string, style: PromptStyle, { entry, functionSignature }: Called): string {
   const code = extractCode(text, style, entry);
-  return style === 'instruct' && entry !== MAIN ? neededBy(entry.split('.')[0]!, code, false) : code;
+  if (style !== 'instruct' || entry === MAIN) return code;
+  const own = neededBy(entry.split('.')[0]!, code, false);
+  const bound = new Set(importsOf(own).flatMap(boundNames));
+  const lacking = (name: string): boolean => !bound.has(name) && new RegExp(whole(name), 'u').test(own);
+  const missing = importsOf(functionSignature).filter((one) => boundNames(one).some(lacking));
+  if (missing.length === 0) return own;
+  const head = /^(?:[\s\S]*^from\s+__future__\s.*\n)?/m; // must stay first
+  return own.replace(head, (first) => `${first}${missing.join('\n')}\n\n`);
 }
 
 /** The text itself if it is a program; otherwise the program in it, for a model's answer with other text around the program. */
@@ -142,11 +152,13 @@ export const isDefinitions = (code: string): boolean =>
 const BUILTIN =
   /^(?:abs|all|any|filter|input|len|list|map|max|min|pow|print|range|reversed|round|set|sorted|str|sum|zip)$/;
 
+const whole = (name: string): string => `(?<!${W})${escapeRegExp(name)}(?!${W})`;
+
 /** Whether code uses a name that nothing in the code binds. False in doubt. */
 function lacks(code: string, name: string): boolean {
   if (name === '' || BUILTIN.test(name)) return false;
   const plain = code.replace(/'(?:\\.|[^'\\\n]){0,500}'|"(?:\\.|[^"\\\n]){0,500}"|#[^\n]*/g, '""');
-  const n = `(?<!${W})${escapeRegExp(name)}(?!${W})`;
+  const n = whole(name);
   const isUsed = new RegExp(`(?<!\\.)${n}`, 'u').test(plain);
   const binds = `\\b(?:def|class|as|import|lambda|for)\\b[^\\n:]{0,200}${n}|(?<!\\.)${n}\\s*(?::[^=\\n]*)?=(?!=)`;
   return isUsed && !new RegExp(binds, 'u').test(plain);

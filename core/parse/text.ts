@@ -2,20 +2,7 @@
 
 export type TextLiteral = { kind: 'str'; text: string } | { kind: 'bytes'; bytes: number[] };
 
-const SIMPLE: Readonly<Record<string, string>> = {
-  n: '\n',
-  t: '\t',
-  r: '\r',
-  a: '\x07',
-  b: '\b',
-  f: '\f',
-  v: '\v',
-  '\\': '\\',
-  "'": "'",
-  '"': '"',
-  '\n': '',
-};
-
+const SIMPLE: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '\x07', b: '\b', f: '\f', v: '\v', '\n': '' };
 const OPEN = /^([A-Za-z]*)('''|"""|'|")/;
 
 /**
@@ -68,7 +55,7 @@ function decodeEscapes(body: string, bytes: boolean): string | undefined {
     } else if (!bytes && next === 'N' && body[i + 1] === '{') {
       return undefined; // needs a table of character names
     } else {
-      out += `\\${next}`; // Python keeps an unknown escape
+      out += /[\\'"]/.test(next) ? next : `\\${next}`; // Python keeps an unknown escape
     }
   }
   return out;

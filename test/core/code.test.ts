@@ -39,19 +39,35 @@ describe('extractCode', () => {
     assert.equal(extractCode(`import re\n${cut}`, 'evalplus', 'f'), `import re\n\n${cut}`);
   });
 
+  const judged = (code: string, entry = 'f', functionSignature = 'def f(x):'): string =>
+    judgedCode(`\`\`\`python\n${code}\n\`\`\``, 'instruct', { entry, functionSignature });
+  const plain = (code: string): string => code.replace(/\n+/g, '\n').trim();
+
   it('judges a program without the tests and examples below its function', () => {
     const program =
       'import sys\nsys.setrecursionlimit(10**6)\nmemo = {}\nmemo[0] = 1\n\ndef f(x):\n    y = helper(x)\n    return y';
-    const fenced = (code: string): string => `\`\`\`python\n${code}\n\`\`\``;
-    const plain = (code: string): string => code.replace(/\n+/g, '\n').trim();
     for (const [tail, kept] of rowsOf<[string, string]>('core/judgedPrograms.jsonl')) {
-      const code = judgedCode(fenced(`${program}\n\n${tail}`), 'instruct', 'f');
+      const code = judged(`${program}\n\n${tail}`);
       assert.equal(plain(code), plain(`${program}\n${kept}`), tail);
     }
     const whole = 'def main():\n    print(int(input()))\n\nmain()';
-    assert.equal(judgedCode(fenced(whole), 'instruct', 'main'), whole);
+    assert.equal(judged(whole, 'main'), whole);
     const method = 'class Solution:\n    def go(self):\n        pass';
-    assert.equal(judgedCode(fenced(`${method}\n\nprint(Solution().go())`), 'instruct', 'Solution.go'), method);
+    assert.equal(judged(`${method}\n\nprint(Solution().go())`, 'Solution.go'), method);
+  });
+
+  it('judges a program with the imports of the signature that it uses and lacks', () => {
+    const rows = rowsOf<[imports: string, program: string, added: string]>('core/importsOfSignatures.jsonl');
+    for (const [imports, program, added] of rows) {
+      const signature = `${imports}\n\ndef f(x):`;
+      const [first = ''] = /^[\s\S]*__future__.*\n/.exec(program) ?? [];
+      const whole = `${first}${added}\n${program.slice(first.length)}`;
+      assert.equal(plain(judged(program, 'f', signature)), plain(whole), program);
+      assert.equal(judged(judged(program, 'f', signature), 'f', signature), judged(program, 'f', signature), program);
+    }
+    const program = 'def f(x) -> List[int]:\n    return x';
+    const signature = 'from typing import List\n\ndef f(x) -> List[int]:';
+    assert.equal(judgedCode(program, 'tiny', { entry: 'f', functionSignature: signature }), program);
   });
 
   it('accepts an unclosed block', () => {
