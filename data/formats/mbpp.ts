@@ -1,5 +1,6 @@
 // MBPP, its sanitized edition, and MBPP+ with tests as source: assert statements over a function of `code`. The column `test` of
-// MBPP+ has the suite that its asserts are a part of.
+// MBPP+ has the suite that its asserts are a part of. The texts do not say what arguments look like, so the first assert is
+// shown, as in EvalPlus's prompts.
 import { basename } from 'node:path';
 import { z } from 'zod';
 import {
@@ -33,10 +34,11 @@ export const mbpp: ProblemFormat = {
   recognises: (record) => hasFields(record, 'task_id', 'code', 'test_list'),
   read: (source) => {
     const record = parseFields(recordSchema, withReference(source, 'code'));
-    const description = record.text ?? record.prompt;
-    if (description === undefined) throw new UnusableRecord('missing field `text` (or `prompt`)');
+    const described = record.text ?? record.prompt;
+    if (described === undefined) throw new UnusableRecord('missing field `text` (or `prompt`)');
     const referenceSolution = record.code.replace(/\r\n?/g, '\n');
     const asserts = [...record.test_list, ...record.challenge_test_list];
+    const example = record.test_list[0]?.trim() ?? '';
     const entry = calledIn(asserts.join('\n'), referenceSolution);
     const { signature, ...shown } = signatureIn(referenceSolution, entry);
     const setup = [...record.test_imports, record.test_setup_code].filter((part) => part.trim() !== '');
@@ -48,7 +50,7 @@ export const mbpp: ProblemFormat = {
     const kept = [given.testSource, suite.testSource].filter((source) => source !== undefined);
     return problemOf({
       id: `MBPP/${record.task_id}`.replace(/^MBPP\/(?=Mbpp\/|MBPP\/)/, ''),
-      description: description.trim(),
+      description: described.includes(example) ? described.trim() : `${described.trim()}\n${example}`,
       ...shown,
       entry,
       baselineTests: given.baselineTests,

@@ -196,6 +196,7 @@ describe('the formats of problem files', () => {
   it('use the function that the tests call as the entry, and hide challenge tests (MBPP)', async () => {
     const problem = await gives(mbpp, {
       id: 'MBPP/7',
+      description: `${mbpp.text}\nassert twice(2) == 4`, // as in EvalPlus's prompts
       entry: 'twice',
       functionSignature: 'def twice(x):',
       baselineTests: [
@@ -208,6 +209,7 @@ describe('the formats of problem files', () => {
     const { hiddenTests } = problem; // is not in the source as well, because source tests are rewarded
     const computed = { ...mbpp, test_setup_code: 'y = int("3")', test_list: ['assert twice(y) == 6'] };
     await gives(computed, { testSource: 'y = int("3")\nassert twice(y) == 6', testStyle: 'assert', hiddenTests });
+    await gives({ ...mbpp, text: problem.description }, { description: problem.description });
     await refuses({ ...mbpp, test_list: ['assert g(1) == 2'], challenge_test_list: [] }, /tests call g; the/);
     await refuses({ ...mbpp, text: undefined }, /line 1: missing field `text` \(or `prompt`\)/);
     await refuses({ ...mbpp, test_list: 'assert' }, /field `test_list`/);
