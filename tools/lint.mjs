@@ -10,7 +10,7 @@ import { sourceFolders } from './build-stamp.mjs';
 import { lintSubjects } from './commits.mjs';
 
 const RULES = { select: ['E4', 'E7', 'E9', 'F', 'W', 'B'], ignore: ['E731', 'B023', 'B905'] };
-// The host joins the files of the guest into one module (sandbox/guest/source.ts), so names may come from other files.
+// The host joins the files of these folders into one program, so names may come from other files.
 const GUEST_RULES = { ...RULES, ignore: [...RULES.ignore, 'F401', 'F821'] };
 
 /** @returns {string[]} one line per problem */
@@ -32,7 +32,7 @@ function lintPython(root) {
       .filter((name) => name.endsWith('.py'))
       .flatMap((name) => {
         const file = join(root, folder, name);
-        const rules = /sandbox\/(guest|testSource)\//.test(file) ? guest : all;
+        const rules = /sandbox\/(guest|search|testSource)\//.test(file) ? guest : all;
         return rules
           .check(readFileSync(file, 'utf8'))
           .map(({ code, message, start_location: at }) => `${relative(root, file)}:${at.row} ${code} ${message}`);

@@ -2,8 +2,6 @@
 // are independent, and a larger batch decodes faster (docs/adr/0004-evaluate-and-test-in-batches.md).
 import { groupBy } from '../../core/base/groups.js';
 import { deriveKey, extendKey, type KeyPart, RandomStream } from '../../core/base/random.js';
-import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
-import { freshInputs, knownInputs } from '../../core/inputs/freshInputs.js';
 import { testAnswer } from '../../core/prompts/answers.js';
 import { testRequest } from '../../core/prompts/prompts.js';
 import { sliceOf } from '../../core/run/shards.js';
@@ -12,9 +10,10 @@ import { isModel, type RunConfig } from '../../core/schema/config.js';
 import type { ShardResult } from '../../method/activity.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from '../../method/sample.js';
 import { openRole, problemOf, readConfig, readProblems } from '../artifacts.js';
-import { chainReader, codeOf, preferComplete } from '../chainLists.js';
+import { chainReader, preferComplete } from '../chainLists.js';
 import type { Scope } from '../scope.js';
 import { readShards, tokensOf } from '../shards.js';
+import { drawInputs, type InputJob } from './drawInputs.js';
 import { rolloutSampler } from './remoteRollouts.js';
 import {
   answerLimits,
@@ -99,22 +98,19 @@ async function sampleJobs(scope: Scope, input: GenerateTestsInput, config: RunCo
   });
 }
 
-/** Draws as many inputs as a prompt asks for, near those of the problem's tests, without a model. A dictionary adds constants. */
+/** Draws as many inputs as a prompt asks for, without a model. */
 async function drawTurns(scope: Scope, input: GenerateTestsInput, config: RunConfig, jobs: TestJob[]): Written {
   const { byId } = await readProblems(scope.store, input.run.problems);
+  const path = drawPath(input.targets, config);
+  const drawn = jobs.map(({ target: { problemId, stage }, t, sample, chain }): InputJob => {
+    const random = new RandomStream(...path, 'inputs', t, problemId, stage, sample);
+    return { chain, problem: problemOf(byId, problemId), random };
+  });
   const request = testRequest(config);
-  const turns = jobs.map(({ target, t, sample, chain }) => {
-    const problem = problemOf(byId, target.problemId);
-    const { id, entry, description, referenceSolution = '' } = problem;
-    const random = new RandomStream(...drawPath(input.targets, config), 'inputs', t, id, target.stage, sample);
-    const known = knownInputs(problem);
-    const constants = (): number[] => constantsIn(codeOf(chain, problem, config), referenceSolution, description);
-    const inputs =
-      config.discriminator.writer === 'dictionary'
-        ? dictionaryInputs(known, constants(), request.testsPerTurn, random)
-        : freshInputs(known, request.testsPerTurn, random);
-    const tests = inputs.map((args) => ({ args, expected: null }));
-    const text = testAnswer(config.prompts, request, entry, tests);
+  const inputs = await drawInputs(scope, config, drawn, request.testsPerTurn);
+  const turns = drawn.map(({ problem }, i) => {
+    const tests = inputs[i]!.map((args) => ({ args, expected: null }));
+    const text = testAnswer(config.prompts, request, problem.entry, tests);
     return { promptTokens: [], answerTokens: [], text, truncated: false };
   });
   return { turns, tokens: 0 };

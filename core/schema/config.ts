@@ -129,7 +129,7 @@ export const templateArgumentsSchema = z.record(
 );
 export type TemplateArguments = z.infer<typeof templateArgumentsSchema>;
 
-const WRITERS = ['model', 'random', 'dictionary', 'hybrid'] as const;
+const WRITERS = ['model', 'random', 'dictionary', 'search', 'hybrid'] as const;
 
 /** Whether a model writes the tests, or the seeds from which a hybrid writer makes tests. */
 export const isModel = (writer: (typeof WRITERS)[number]): boolean => writer === 'model' || writer === 'hybrid';
@@ -190,7 +190,8 @@ const fieldsSchema = z.strictObject({
       model: z.string().nullable().default(null), // null: the generator's base
       // where the expected value of a test comes from. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
-      // random: inputs near those of baseline tests; dictionary: also constants; hybrid: inputs of a model, and near them
+      // random: inputs near those of baseline tests; dictionary: also constants; search: reads the program and the reference;
+      // hybrid: inputs of a model, and near them
       writer: z.enum(WRITERS).default('model'),
       targets: z.enum(['one', 'all']).default('one'), // how many samples of a problem get tests of their own in training
       trained: z.boolean().default(true), // false: the discriminator writes tests, but is not updated
@@ -234,7 +235,7 @@ const checkedSchema = fieldsSchema
   })
   .refine(({ discriminator: { writer, expected } }) => isModel(writer) || expected === 'reference', {
     path: ['discriminator', 'writer'],
-    message: 'random and dictionary need discriminator.expected: reference',
+    message: 'random, dictionary and search need discriminator.expected: reference',
   })
   .superRefine((config, context) => {
     const message = tooManyActivities(config);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
 import { recordedSteps, replayStep } from '../../chains/replayStep.js';
+import { groupBy } from '../../core/base/groups.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { runResultSchema } from '../../core/schema/run.js';
 import type { Activities } from '../../method/activities.js';
 import { listCheckpoints, loadCheckpoint, verifyCheckpoints } from '../../store/checkpoints.js';
 import { readMetrics } from '../../store/runs.js';
-import { type Doubles, memoryDoubles as doubles, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, memoryDoubles as doubles, SEARCHED, SMALL_RUN } from '../support/doubles.js';
 import { runPipeline } from '../support/runs.js';
 
 const withoutTime = <T extends object>(record: T): T => ({
@@ -250,6 +251,21 @@ describe('a training run in one process', () => {
     const near = (text: string, n: number) => [n - 1, n, n + 1].some((constant) => text.includes(`((${constant},)`));
     assert.ok(turns.every(({ answerTokens }) => answerTokens.length === 0));
     assert.ok(turns.some(({ text, problemId }) => near(text, Number(problemId.split('-')[1])))); // the description says 'add 7'
+  });
+
+  it('trains the generator on inputs of one search for each chain, and with other inputs where it finds too few', async () => {
+    const discriminator = { expected: 'reference', writer: 'search' } as const;
+    await runPipeline(acts, 'run', { ...SMALL_RUN, discriminator, testTurns: 2, testsPerTurn: 2 });
+    const [step] = (await readMetrics(world.deps.store, 'run')).filter((record) => record.kind === 'step');
+    assert.deepEqual([step!.role, step!.validity], ['generator', 1]);
+    const { turns } = await world.deps.store.getJson(step!.artifacts.tests!);
+    assert.ok(turns.every(({ text }) => text.match(/\(\(-?\d+,\)/g)?.length === 2));
+    for (const own of groupBy(turns, ({ problemId }) => problemId).values())
+      for (const [i, [x]] of SEARCHED.entries()) assert.ok(own[i]!.text.startsWith(`((${x},)`));
+    const searches = world.sandbox.jobs.filter(({ entry }) => entry === 'search').map(({ inputs }) => inputs[0]!);
+    assert.ok(
+      searches.some(([reference, program]) => /def solve/.test(`${reference}`) && /def solve/.test(`${program}`)),
+    );
   });
 
   it('trains both roles with a hybrid writer, and its rewards can be computed again', async () => {

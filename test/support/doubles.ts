@@ -74,6 +74,9 @@ function mutantsOfAddProgram(code: unknown): CallResult {
   return { kind: 'value', value: bodies.map((body) => `def solve(x):\n    return ${body}`) };
 }
 
+/** What every search for inputs finds. */
+export const SEARCHED: Value[][] = [[901], [902]];
+
 /** The `run` of a sandbox in which `call` answers every call. */
 export const answerWith =
   (call: (job: ExecutionJob<unknown>, args: Value[], index: number) => CallResult): Sandbox['run'] =>
@@ -89,9 +92,10 @@ export class FakeSandbox implements Sandbox {
   readonly jobs: ExecutionJob[] = [];
   async run<Kept = Value>(jobs: ExecutionJob<Kept>[]): Promise<ExecutionResult<Kept>[]> {
     this.jobs.push(...(jobs as ExecutionJob[]));
-    return answerWith(({ code, entry }, [x]) =>
-      entry === 'mutants' ? mutantsOfAddProgram(x) : runAddProgram(code, x),
-    )(jobs);
+    return answerWith(({ code, entry }, [x]) => {
+      if (entry === 'search') return { kind: 'value', value: SEARCHED };
+      return entry === 'mutants' ? mutantsOfAddProgram(x) : runAddProgram(code, x);
+    })(jobs);
   }
   readonly testJobs: TestJob[] = [];
   /** Reads test source, in which each line `assert solve(x) == y` is a test. */

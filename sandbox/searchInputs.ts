@@ -1,0 +1,42 @@
+// Searches for inputs that tell programs from their references. The search itself runs in the sandbox.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ExecutionJob, limitsSchema } from '../core/schema/execution.js';
+import type { Value } from '../core/schema/value.js';
+import { ROOT } from '../infra/root.mjs';
+import type { RunOptions, Sandbox } from './sandbox.js';
+
+const FILES = ['distances', 'changes', 'search'].map((name) => join(ROOT, `sandbox/search/${name}.py`));
+/** Large limits, because a slow machine must find the same inputs. */
+const LIMITS = limitsSchema.parse({ cpuSeconds: 60, caseCpuSeconds: 60, wallSeconds: 120 });
+const RUNS = 1000; // the most inputs on which program and reference run
+const MOST_KNOWN = 32;
+
+export interface InputSearch {
+  reference: string;
+  program: string; // '' to search in the reference only
+  entry: string; // 'solve' or 'Solution.solve'
+  known: readonly Value[][]; // inputs that the reference accepts
+  count: number;
+  seed: number;
+}
+
+/**
+ * Up to `count` inputs for each search, the most promising ones first. None if a program ends the process or needs too much time.
+ * Programs cannot forge verdicts here: an input counts only after it ran as a test.
+ */
+export async function searchInputs(
+  sandbox: Sandbox,
+  searches: readonly InputSearch[],
+  options?: RunOptions,
+): Promise<Value[][][]> {
+  const code = FILES.map((file) => readFileSync(file, 'utf8')).join('\n\n');
+  const jobs = searches.map(({ reference, program, entry, known, count, seed }, i): ExecutionJob => {
+    const inputs = [[reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, RUNS] as Value[]];
+    return { id: `search:${i}`, code, entry: 'search', inputs, limits: LIMITS };
+  });
+  const results = searches.length === 0 ? [] : await sandbox.run(jobs, options);
+  return results.map(({ calls: [call] }) =>
+    call?.kind === 'value' && Array.isArray(call.value) ? call.value.filter((args) => Array.isArray(args)) : [],
+  );
+}

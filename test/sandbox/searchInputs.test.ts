@@ -1,0 +1,70 @@
+// The search for inputs that tell a program from its reference, in the WebAssembly sandbox.
+import assert from 'node:assert/strict';
+import { type ExecutionJob, limitsSchema } from '../../core/schema/execution.js';
+import type { Value } from '../../core/schema/value.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { type InputSearch, searchInputs } from '../../sandbox/searchInputs.js';
+import { openSandbox } from '../../workers/deps/openSandbox.js';
+import { rowsOf } from '../support/rows.js';
+
+interface Row extends Pick<InputSearch, 'reference' | 'known'> {
+  name: string;
+  wrong: string;
+  entry?: string;
+}
+const ROWS = rowsOf<Row>('sandbox/searches.jsonl');
+const BRANCH = 'def f(x, y):\n    return 1 if x + y == 731 else 0';
+const base = { reference: BRANCH, program: '', entry: 'f', known: [[1, 2]], count: 3, seed: 0 };
+
+describe('the search for inputs', () => {
+  let sandbox: Sandbox;
+  let found: Value[][][];
+  before(async () => {
+    sandbox = await openSandbox('wasm', { size: 2 });
+    const searches = ROWS.map(({ reference, wrong: program, known, entry = 'f' }, seed) => {
+      return { reference, program, entry, known, count: 3, seed };
+    });
+    found = await searchInputs(sandbox, searches);
+  });
+  after(() => sandbox.close());
+  const search = async (change: Partial<InputSearch>) => (await searchInputs(sandbox, [{ ...base, ...change }]))[0]!;
+  const answers = async (code: string, inputs: Value[][], entry = 'f') => {
+    const job: ExecutionJob = { id: 'check', code, entry, inputs, limits: limitsSchema.parse({ caseCpuSeconds: 1 }) };
+    return (await sandbox.run([job]))[0]!.calls.map((call) => (call.kind === 'value' ? call.value : call.kind));
+  };
+
+  for (const [i, { name, reference, wrong, entry }] of ROWS.entries())
+    it(`finds an input on which a wrong program differs: ${name}`, async () => {
+      const inputs = found[i]!.slice(0, 1);
+      assert.equal(inputs.length, 1);
+      assert.notDeepEqual(await answers(wrong, inputs, entry), await answers(reference, inputs, entry));
+    });
+
+  it('returns inputs that reach the outcomes of the reference, if it may not read the program', async () => {
+    const inputs = await search({});
+    assert.ok(inputs.every(([x, y]) => (x as number) + (y as number) === 731));
+    assert.equal(inputs.length, 3);
+    assert.deepEqual(await search({}), inputs, 'the same seed gives the same inputs');
+    assert.notDeepEqual(await search({ seed: 1 }), inputs);
+  });
+
+  it('returns only inputs that the reference accepts', async () => {
+    const reference = 'def f(x):\n    if x > 100:\n        raise ValueError(x)\n    return x';
+    const program = 'def f(x):\n    return x if x < 50 else 0';
+    const inputs = await search({ reference, program, known: [[1]], count: 20 });
+    assert.ok(inputs.length > 1 && inputs.every(([x]) => (x as number) <= 100), JSON.stringify(inputs));
+  });
+
+  it('finds what it can beside a program that does not parse, and nothing without known inputs', async () => {
+    assert.ok((await search({ program: 'def f(x:' })).length > 0);
+    assert.deepEqual(await search({ known: [] }), []);
+    assert.deepEqual(await searchInputs(sandbox, []), []);
+  });
+
+  it('finds nothing if a program ends the process, and the next search runs', async () => {
+    const searches = ['import os\ndef f(x, y):\n    os._exit(0)', ''].map((program) => ({ ...base, program }));
+    const [ended, next] = await searchInputs(sandbox, searches);
+    assert.deepEqual(ended, []);
+    assert.ok(next!.length > 0);
+  });
+});
