@@ -6,6 +6,7 @@ import { GauntletError } from '../core/base/errors.js';
 import { exceptThisMachine } from '../infra/proxy.js';
 import { ROOT } from '../infra/root.mjs';
 import { closeTracing, openTracing } from '../workers/telemetry.js';
+import { addAttack } from './commands/attack.js';
 import { addCheckpoints } from './commands/checkpoints.js';
 import { addCompare } from './commands/compare.js';
 import { addConfig } from './commands/config.js';
@@ -46,7 +47,7 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
     [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],
   ],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor, addSetup]],
-  ['Tools:', [addModel, addProblems, addSandbox, addConfig]],
+  ['Tools:', [addAttack, addModel, addProblems, addSandbox, addConfig]],
 ];
 
 const STUCK_MS = 2_000; // bin/gauntlet.mjs waits longer for open handles

@@ -16,27 +16,29 @@ export interface InputSearch {
   reference: string;
   program: string; // '' to search in the reference only
   entry: string; // 'solve' or 'Solution.solve'
-  known: readonly Value[][]; // inputs that the reference accepts
+  known: readonly Value[][]; // inputs that the reference accepts; if there are none, its annotations say where to begin
   count: number;
   seed: number;
+  shrinks?: boolean; // only inputs on which the two differ, made as simple as possible
 }
 
 /**
- * Up to `count` inputs for each search, the most promising ones first. None if a program ends the process or needs too much time.
+ * Up to `count` inputs for each search, the most promising ones first. Undefined if the reference accepts no input to begin with, if
+ * a program ends the process, or if it needs too much time.
  * Programs cannot forge verdicts here: an input counts only after it ran as a test.
  */
 export async function searchInputs(
   sandbox: Sandbox,
   searches: readonly InputSearch[],
   options?: RunOptions,
-): Promise<Value[][][]> {
+): Promise<(Value[][] | undefined)[]> {
   const code = FILES.map((file) => readFileSync(file, 'utf8')).join('\n\n');
-  const jobs = searches.map(({ reference, program, entry, known, count, seed }, i): ExecutionJob => {
-    const inputs = [[reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, RUNS] as Value[]];
+  const jobs = searches.map(({ reference, program, entry, known, count, seed, shrinks = false }, i): ExecutionJob => {
+    const inputs = [[reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, RUNS, shrinks] as Value[]];
     return { id: `search:${i}`, code, entry: 'search', inputs, limits: LIMITS };
   });
   const results = searches.length === 0 ? [] : await sandbox.run(jobs, options);
   return results.map(({ calls: [call] }) =>
-    call?.kind === 'value' && Array.isArray(call.value) ? call.value.filter((args) => Array.isArray(args)) : [],
+    call?.kind === 'value' && Array.isArray(call.value) ? call.value.filter((args) => Array.isArray(args)) : undefined,
   );
 }

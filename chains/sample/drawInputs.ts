@@ -57,6 +57,6 @@ async function search(scope: Scope, config: RunConfig, jobs: InputJob[], count: 
   });
   const sandbox = await scope.deps.sandbox(config);
   const found = await searchInputs(sandbox, searches, batchOptions(scope));
-  const dealt = (g: number, at: number): Value[][] => found[g]!.filter((_, i) => i % groups[g]!.length === at);
+  const dealt = (g: number, at: number): Value[][] => (found[g] ?? []).filter((_, i) => i % groups[g]!.length === at);
   return new Map(groups.flatMap((group, g) => group.map((job, at) => [job, dealt(g, at)] as const)));
 }

@@ -8,7 +8,7 @@ import { freshPath } from '../export/folder.js';
 import { printJson } from './output.js';
 
 export interface Results {
-  write(row: unknown): Promise<void>;
+  write(row: unknown): Promise<void>; // in a file, a text is written as it is
   /** Renames the temporary file to its final name. */
   commit(): Promise<void>;
   /** Removes the temporary file; after `commit` it does nothing. */
@@ -52,7 +52,7 @@ async function intoFile(path: string, flag: string): Promise<Results> {
   };
   let file: FileHandle | undefined = await open(fresh, 'w').catch(cannot);
   return {
-    write: (row) => file!.appendFile(`${JSON.stringify(row)}\n`).catch(cannot),
+    write: (row) => file!.appendFile(typeof row === 'string' ? row : `${JSON.stringify(row)}\n`).catch(cannot),
     async commit() {
       await file!.sync();
       await file!.close();

@@ -1,7 +1,10 @@
-"""Changes inputs, one place at a time."""
+"""Makes inputs: changes one place at a time, and begins with the annotations of a function where no input is known."""
 
 import ast
+import itertools
 import math
+
+MOST_EXAMPLES = 60
 
 
 class _Letter(int):
@@ -67,14 +70,17 @@ class _Pool:
 
     def _rearranged(self, items, random, is_text=False):
         at = random.randrange(len(items) + 1)
-        way = random.randrange(9)
+        way = random.randrange(10)
         if way < 3 and len(items) < self.longest:
             items.insert(at, self._item(items, random, is_text))
-        elif way < 5:
+        elif way == 3 and 0 < len(items) < self.longest:
+            start = random.randrange(len(items))
+            items[at:at] = items[start : start + random.randint(1, 3)] * random.randint(1, 2)
+        elif way < 6:
             del items[at : at + 1]
-        elif way == 5:
-            items = list(random.choice(self.values[str])) if is_text else items[:at]
         elif way == 6:
+            items = list(random.choice(self.values[str])) if is_text else items[:at]
+        elif way == 7:
             items.reverse()
         elif items:
             other = random.randrange(len(items))
@@ -119,3 +125,62 @@ def _nodes(source):
         return list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError):
         return []
+
+
+def _simpler(args):
+    """Copies of an input with one part left out or with one smaller number."""
+    for path, value in _leaves(args):
+        if isinstance(value, (str, list, tuple)):
+            half = len(value) // 2
+            shorter = [value[half:], value[:half], *[value[:i] + value[i + 1 :] for i in range(len(value))]]
+            others = [one for one in shorter if len(one) < len(value)]
+        elif isinstance(value, (dict, set, frozenset)):
+            items = list(value.items() if isinstance(value, dict) else value)
+            others = [type(value)(items[:i] + items[i + 1 :]) for i in range(len(items))]
+        elif isinstance(value, _Letter):
+            others = [_Letter(97)] if value != 97 else []
+        elif _is_number(value) and math.isfinite(value):
+            whole = type(value)(int(value))
+            others = [one for one in (type(value)(0), type(value)(whole // 2), whole - (1 if value > 0 else -1), whole, -value)
+                      if (abs(one), one < 0) < (abs(value), value < 0)]
+        else:
+            others = []
+        for other in others:
+            yield _put(args, path, other)
+
+
+def _examples(source, entry):
+    """Inputs by the annotations of the parameters; parameters without one may be numbers, texts or lists."""
+    for node in _nodes(source):
+        if isinstance(node, ast.FunctionDef) and node.name == entry.split(".")[-1]:
+            parameters = [one for one in [*node.args.posonlyargs, *node.args.args] if one.arg != "self"]
+            guesses = [ast.Name("int"), ast.Name("str"), ast.Name("list")]
+            kinds = [[one.annotation] if one.annotation else guesses for one in parameters]
+            made = ([_example(kind, size) for kind in chosen] for chosen in itertools.product(*kinds) for size in (3, 1, 0))
+            return list(itertools.islice(made, MOST_EXAMPLES))
+    return []
+
+
+def _example(kind, size):
+    """A value of the type that an annotation names."""
+    inner = []
+    if isinstance(kind, ast.Constant) and isinstance(kind.value, str):
+        kind = _nodes(kind.value)[2] if len(_nodes(kind.value)) > 2 else None
+    if isinstance(kind, ast.BinOp):
+        kind = kind.left
+    if isinstance(kind, ast.Subscript):
+        inner = kind.slice.elts if isinstance(kind.slice, ast.Tuple) else [kind.slice]
+        kind = kind.value
+    name = getattr(kind, "id", getattr(kind, "attr", "")).lower()
+    item = inner[0] if inner else None
+    if name in ("optional", "union"):
+        return _example(item, size)
+    if name == "tuple" and len(inner) > 1 and getattr(inner[1], "value", None) is not ...:
+        return tuple(_example(one, size) for one in inner)
+    if name in ("dict", "mapping", "defaultdict", "counter"):
+        return {_example(item, i): _example(inner[1] if len(inner) > 1 else None, i) for i in range(size)}
+    if name in ("list", "sequence", "iterable", "tuple", "set", "frozenset", "collection"):
+        items = [_example(item, size - i) for i in range(size)]
+        return {"tuple": tuple, "set": set, "frozenset": frozenset}.get(name, list)(items)
+    values = {"str": "a b"[:size], "bool": size > 0, "float": size / 2}
+    return values.get(name, size)

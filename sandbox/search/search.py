@@ -13,15 +13,19 @@ import re
 
 MOST_STUCK = 40  # moves without a gain, after which a descent ends
 ALL_EVENTS = 3_000_000  # of all runs together: seconds of CPU time
+SHRINKING = 500  # the most runs to make one input simpler
 
 
-def search(reference, program, entry, known, count, seed, budget):
+def search(reference, program, entry, known, count, seed, budget, shrinks=False):
     """Returns up to `count` lists of arguments. Those on which program and reference differ come first.
 
-    known: lists of arguments that the reference accepts; they are not returned. program: "" if it may not be read. budget: the most
-    inputs on which both run.
+    known: lists of arguments that the reference accepts; they are not returned. If there are none, the annotations of the reference
+    say where to begin; None if it accepts none of these. program: "" if it may not be read. budget: the most inputs on which both run. shrinks: returns only inputs
+    on which the two differ, made as simple as possible.
     """
-    return _Search(reference, program, entry, known, seed, budget).inputs(count)
+    found = _Search(reference, program, entry, known, seed, budget)
+    inputs = found.inputs(count)
+    return None if not found.known else found.simplest(count) if shrinks else inputs
 
 
 class _Search:
@@ -33,8 +37,8 @@ class _Search:
         self.functions = [self._load(source, entry) for source in (reference, program) if source]
         self.left = budget  # runs
         self.events = ALL_EVENTS
-        self.known = known
-        self.pool = _Pool([reference, program], known)
+        self.known = known or [args for args in _examples(reference, entry) if self._answers(args)[0][0] == "value"]
+        self.pool = _Pool([reference, program], self.known)
         self.best = {}  # the goals that were reached, each with its distance and the nearest input
         self.different = []
         self.first = []  # inputs that reached a goal first
@@ -45,18 +49,25 @@ class _Search:
         for args in self.known:
             self._run(args)
         known_goals = {goal for goal, (distance, _) in self.best.items() if distance == 0}
-        self.first, self.different = [], []
+        self.first = []
         while self.known and self._may_go_on() and len(self.different) < count:
             open_goals = [goal for goal, (distance, _) in self.best.items() if distance > 0]
             if not open_goals and len(self.functions) == 1 and len(self.first) + len(self.again) >= count:
                 break
             goals = open_goals if self.random.random() < 0.5 else [goal for goal in self.best if goal not in known_goals]
-            if goals:
+            if goals and self.random.random() < 0.8:
                 self._descend(self.random.choice(goals))
             else:
-                self._run(self.pool.moved(self.random.choice(self.known), self.random))
+                self._walk()
         self.random.shuffle(self.first)
         return [*self.different, *self.first, *self.again][:count]
+
+    def _walk(self):
+        """Changes an input at random."""
+        args = self.random.choice([*self.known, *self.first])
+        for _ in range(self.random.randint(1, 4)):
+            args = self.pool.moved(args, self.random)
+            self._run(args)
 
     def _descend(self, goal):
         """Changes one place of an input at a time, and keeps a change that brings the goal no farther away."""
@@ -103,9 +114,8 @@ class _Search:
 
     def _run(self, args):
         """The distances to the goals that a run reached; None if the reference does not accept the input."""
-        self.left -= 1
         self.probe.near = {}
-        answers = [self._answer(function, args) for function in self.functions]
+        answers = self._answers(args)
         if answers[0][0] != "value":
             return None
         near = self.probe.near
@@ -118,6 +128,27 @@ class _Search:
         elif first:
             self._keep(args, self.first)
         return near
+
+    def simplest(self, count):
+        """Inputs on which the two differ, without parts that do not matter."""
+        found = {}
+        for args in self.different:
+            self.left, tried = SHRINKING, {repr(args)}
+            while simpler := next((one for one in _simpler(args) if self._differs(one, tried)), None):
+                args = simpler
+            found[repr(args)] = args
+        return sorted(found.values(), key=lambda args: len(repr(args)))[:count]
+
+    def _differs(self, args, tried):
+        if repr(args) in tried or not self._may_go_on():
+            return False
+        tried.add(repr(args))
+        first, *others = self._answers(args)
+        return first[0] == "value" and others != [first]
+
+    def _answers(self, args):
+        self.left -= 1
+        return [self._answer(function, args) for function in self.functions]
 
     def _answer(self, function, args):
         for cached in self.caches:

@@ -1,12 +1,13 @@
 // Comparison with orders, tolerances and collections, checked against CPython's == (if there is a python3) and against a
 // search over all pairings.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import fc from 'fast-check';
 import { comparisonOf, equalValues } from '../../core/comparison/compare.js';
 import { floatRepr } from '../../core/parse/numbers.js';
 import type { Comparison } from '../../core/schema/comparison.js';
 import type { Value } from '../../core/schema/value.js';
+import { requirePython } from '../support/cpython.js';
 
 const f = (x: number): Value => ({ f: floatRepr(x) });
 const t = (...items: Value[]): Value => ({ t: items });
@@ -257,12 +258,7 @@ json.dump([[lists(a) == lists(b), strict(a, b)] for a, b in ((decode(x), decode(
 `;
 
 describe('the comparison of values next to CPython', () => {
-  before(function () {
-    if (spawnSync('python3', ['--version']).status !== 0) {
-      console.log('      skipped: no python3 on this machine');
-      this.skip();
-    }
-  });
+  before(requirePython);
 
   // few values, so that pairs are often equal
   const leaf: fc.Arbitrary<Value> = fc.oneof(

@@ -18,7 +18,7 @@ const base = { reference: BRANCH, program: '', entry: 'f', known: [[1, 2]], coun
 
 describe('the search for inputs', () => {
   let sandbox: Sandbox;
-  let found: Value[][][];
+  let found: (Value[][] | undefined)[];
   before(async () => {
     sandbox = await openSandbox('wasm', { size: 2 });
     const searches = ROWS.map(({ reference, wrong: program, known, entry = 'f' }, seed) => {
@@ -55,16 +55,27 @@ describe('the search for inputs', () => {
     assert.ok(inputs.length > 1 && inputs.every(([x]) => (x as number) <= 100), JSON.stringify(inputs));
   });
 
-  it('finds what it can beside a program that does not parse, and nothing without known inputs', async () => {
+  it('finds what it can beside a program that does not parse, and nothing if the reference accepts no input', async () => {
     assert.ok((await search({ program: 'def f(x:' })).length > 0);
-    assert.deepEqual(await search({ known: [] }), []);
+    assert.equal(await search({ reference: 'def f(x):\n    return x.go()', known: [] }), undefined);
     assert.deepEqual(await searchInputs(sandbox, []), []);
+  });
+
+  it('begins with annotations if no input is known, and makes inputs as simple as possible', async () => {
+    const reference = 'def f(xs: list[int], names: dict[str, float], k: int | None = 3):\n    return sum(xs) > 40';
+    const inputs = await search({ reference, program: reference.replace('40', '41'), known: [], shrinks: true });
+    const [xs, ...others] = inputs[0]!;
+    assert.deepEqual(others, [{ d: [] }, 0]);
+    assert.ok(
+      (xs as number[]).length < 3 && (xs as number[]).reduce((sum, x) => sum + x, 0) === 41,
+      JSON.stringify(xs),
+    );
   });
 
   it('finds nothing if a program ends the process, and the next search runs', async () => {
     const searches = ['import os\ndef f(x, y):\n    os._exit(0)', ''].map((program) => ({ ...base, program }));
     const [ended, next] = await searchInputs(sandbox, searches);
-    assert.deepEqual(ended, []);
+    assert.equal(ended, undefined);
     assert.ok(next!.length > 0);
   });
 });

@@ -1,12 +1,13 @@
 // The `steps` family: its programs under CPython, its tests, its splits and its texts.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { type Problem, problemSchema, SPLITS } from '../../../core/schema/problem.js';
 import { LEVELS, loadSteps, OPERATIONS } from '../../../lab/families/steps/family.js';
 import type { Operation, StepValue } from '../../../lab/families/steps/operation.js';
 import { isExposed, slipsOf, trace } from '../../../lab/families/steps/tests.js';
 import { describe as describeChain } from '../../../lab/families/steps/wording.js';
+import { requirePython } from '../../support/cpython.js';
 
 const RUNNER = `
 import json, sys
@@ -38,10 +39,7 @@ describe('the steps family', () => {
   });
 
   it('has references that give the expected values under CPython at all levels', function () {
-    if (spawnSync('python3', ['--version']).status !== 0) {
-      console.log('      skipped: no python3 on this machine');
-      this.skip();
-    }
+    requirePython.call(this);
     const tests = all.map(({ baselineTests, hiddenTests }) => [...baselineTests, ...hiddenTests]);
     const jobs = all.map(({ referenceSolution: code }, i) => ({ code, args: tests[i]!.map(({ args }) => args) }));
     const answers = JSON.parse(
