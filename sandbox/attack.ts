@@ -8,7 +8,7 @@ import type { Value } from '../core/schema/value.js';
 import type { RunOptions, Sandbox } from './sandbox.js';
 import { type InputSearch, searchInputs } from './searchInputs.js';
 
-/** Two versions of a function. */
+/** The old and the new version of one function. */
 export interface Attacked extends Pick<InputSearch, 'entry' | 'known'> {
   before: string; // the source of the old version, which is right
   after: string;
