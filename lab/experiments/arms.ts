@@ -68,6 +68,12 @@ export const ARMS: readonly Arm[] = [
     atEqualTokens: true,
   },
   {
+    name: 'search',
+    question: 'Is it better than inputs found by a search in the code of reference and program?',
+    config: { discriminator: { writer: 'search', expected: 'reference' } },
+    atEqualTokens: true,
+  },
+  {
     name: 'hybrid',
     question: 'Is it better if programs also meet changes of the written inputs?',
     config: { discriminator: { writer: 'hybrid' } },
