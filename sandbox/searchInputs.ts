@@ -32,13 +32,17 @@ export async function searchInputs(
   searches: readonly InputSearch[],
   options?: RunOptions,
 ): Promise<(Value[][] | undefined)[]> {
-  const code = FILES.map((file) => readFileSync(file, 'utf8')).join('\n\n');
-  const jobs = searches.map(({ reference, program, entry, known, count, seed, shrinks = false }, i): ExecutionJob => {
-    const inputs = [[reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, RUNS, shrinks] as Value[]];
-    return { id: `search:${i}`, code, entry: 'search', inputs, limits: LIMITS };
-  });
+  const jobs = searches.map(searchJob);
   const results = searches.length === 0 ? [] : await sandbox.run(jobs, options);
   return results.map(({ calls: [call] }) =>
     call?.kind === 'value' && Array.isArray(call.value) ? call.value.filter((args) => Array.isArray(args)) : undefined,
   );
+}
+
+/** The execution that does a search. */
+export function searchJob(search: InputSearch, at = 0): ExecutionJob {
+  const { reference, program, entry, known, count, seed, shrinks = false } = search;
+  const code = FILES.map((file) => readFileSync(file, 'utf8')).join('\n\n');
+  const inputs = [[reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, RUNS, shrinks] as Value[]];
+  return { id: `search:${at}`, code, entry: 'search', inputs, limits: LIMITS };
 }

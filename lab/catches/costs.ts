@@ -8,11 +8,12 @@ const CALLS = 2; // two calls per input: the program, and the reference that jud
 
 /** The CPU seconds that the first `inputs` inputs cost, including their calls. */
 export function secondsOf(record: CatchesRecord, inputs: number, prices: Prices, market: Market): number {
-  const { model, arm } = record;
+  const { model, search, arm } = record;
   const written = model ? Math.min(inputs, model.inputs) : 0;
   const ofModel = model ? written * model.tokens * model.seconds : 0;
   const drawn = (inputs - written) * (prices.draw[model ? 'dictionary' : arm] ?? 0);
-  return ofModel + drawn + inputs * CALLS * prices.call[market];
+  const calls = inputs * CALLS + (search?.[market] ?? 0);
+  return ofModel + drawn + calls * prices.call[market];
 }
 
 /** The tokens that the first `inputs` inputs cost. */

@@ -3,8 +3,8 @@ import { RandomStream } from '../../core/base/random.js';
 import type { Split } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import { type KeyholeArgs, type KeyholeSpec, STRATA } from '../families/keyhole/family.js';
-import { drawArgs as drawKeyholeArgs, solveRule } from '../families/keyhole/inputs.js';
-import { interpretKeyhole, traceOf } from '../families/keyhole/interpret.js';
+import { solveRule } from '../families/keyhole/inputs.js';
+import { interpretKeyhole } from '../families/keyhole/interpret.js';
 import { FLAWS, freshKeyholeProblems, type KeyholeProblem, keyholeProblems } from '../families/keyhole/problems.js';
 import { renderCode, renderDescription } from '../families/keyhole/render.js';
 import type { NestedReading } from '../families/nested/family.js';
@@ -38,7 +38,6 @@ function keyholeFrozen(problems: readonly KeyholeProblem[]): FrozenProblem[] {
   const program = (spec: KeyholeSpec): Program => ({
     code: renderCode(spec),
     run: (args) => `${interpretKeyhole(spec, args as unknown as KeyholeArgs)}`,
-    trace: (args) => traceOf(spec, args as unknown as KeyholeArgs),
   });
   return problems.map(({ id, spec, known, wrong }) => ({
     id,
@@ -53,7 +52,6 @@ function keyholeFrozen(problems: readonly KeyholeProblem[]): FrozenProblem[] {
         for (;;) for (const rule of rules.values()) yield solveRule(rule, random) as unknown as Value[];
       },
     })),
-    uniform: (random) => drawKeyholeArgs(random) as unknown as Value[],
   }));
 }
 
@@ -96,7 +94,6 @@ function nestedFrozen(split: Split): FrozenProblem[] {
       known,
       reference,
       wrong,
-      uniform: (random) => drawNestedArgs(problem, 'typical', random) as unknown as Value[],
     };
   });
 }

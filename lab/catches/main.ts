@@ -28,6 +28,7 @@ import {
   readCatchRecords,
 } from './records.js';
 import { type Measured, measureArm, measureChances } from './run.js';
+import { SEARCHES, searchArm } from './searches.js';
 import { withSummary } from './summary.js';
 import { HYBRIDS, type HybridName, hybridOf, writerOf } from './writer/arms.js';
 import { type Place, WRITERS, type WriterName, writtenBy } from './writer/writers.js';
@@ -37,7 +38,7 @@ const QUICK_PROBLEMS = 8;
 const USAGE = `npm run experiments -- catches [options]
   --family F    keyhole (default), keyhole-fresh or nested
   --split S     test (default), validation or train
-  --arms A,B    controls (default: all that the family has), or writers: ${MODELS.join(', ')}
+  --arms A,B    controls and searches (default: all), or writers: ${MODELS.join(', ')}
   --programs    instead, programs of keyhole after training with the tests of an arm: ${SUITE_ARMS.join(', ')}
   --seeds 0,1   seeds of the inputs, and of training; also 0-19 (default: 0,1,2)
   --store DIR   trained writers (default: .gauntlet/catches)
@@ -91,9 +92,8 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     return finish(withPrograms, 'programs');
   }
   if (FROZEN[family](split).length === 0) throw new LabError(`--split: ${family} has no ${split} split`, 2);
-  const isKeyhole = family.startsWith('keyhole');
-  const controls = CONTROLS.filter(({ feedback }) => isKeyhole || !feedback).map(({ name }) => name);
-  const known = [...controls, ...(isKeyhole ? MODELS : [])];
+  const controls = [...CONTROLS.map(({ name }) => name), ...SEARCHES];
+  const known = [...controls, ...(family.startsWith('keyhole') ? MODELS : [])];
   const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
   if (!records.all().some(({ kind }) => kind === 'prices')) {
     say('prices');
@@ -119,16 +119,22 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
 async function measure(measured: Measured, name: string, chances: Chances, place: Place): Promise<CatchesRecord> {
   const control = CONTROLS.find((one) => one.name === name);
   if (control) return measureArm(measured, control, chances);
-  mkdirSync(place.store, { recursive: true });
   const { family, split, problems, seed } = measured;
   const own = FROZEN[family](split).slice(0, problems);
+  const reader = SEARCHES.find((one) => one === name);
+  if (reader) {
+    const { arm, search } = await searchArm(reader, own, seed);
+    return measureArm(measured, arm, chances, { search });
+  }
+  mkdirSync(place.store, { recursive: true });
   const hybrid = Object.keys(HYBRIDS).find((one) => one === name) as HybridName | undefined;
   const writer = hybrid ? HYBRIDS[hybrid].writer : (name as WriterName);
   const written = await writtenBy(place, writer, seed, split, own, say);
   const arm = hybrid ? hybridOf(hybrid, written) : writerOf(name, written);
   const inputs = own.flatMap(({ wrong }) => wrong.map(({ id }) => written.inputs[id]?.length ?? 0));
   const ofModel = Math.min(hybrid ? HYBRIDS[hybrid].seeds : MOST_INPUTS, meanOf(inputs).value);
-  return measureArm(measured, arm, chances, { inputs: ofModel, tokens: written.tokens, seconds: written.seconds });
+  const { tokens, seconds } = written;
+  return measureArm(measured, arm, chances, { model: { inputs: ofModel, tokens, seconds } });
 }
 
 /** Measures how rare each mistake is, once for each split. */

@@ -1,39 +1,55 @@
-// Measures the CPU seconds of the units of the measurement: calls of a program, and inputs drawn by each control.
+// Measures the CPU seconds of the units of the measurement: calls of a program, searches, and inputs drawn by each control.
 import { spawnSync } from 'node:child_process';
 import { RandomStream } from '../../core/base/random.js';
 import type { ExecutionJob } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
 import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { LabError } from '../flags.js';
-import { CONTROLS } from './controls.js';
+import { CONTROLS, mutations } from './controls.js';
 import { FROZEN } from './frozen.js';
 import type { FrozenProblem } from './programs.js';
 
 /** The CPU seconds of one call of one program. */
 export interface CallPrices {
-  sandbox: number; // measured in a batch of 100, including a share of the start of the program
+  sandbox: number; // measured in batches, of 100 unless it is a search, including a share of the start of the program
   inProcess: number; // measured in one running Python
 }
 
 const BATCH = 100;
 const PROGRAMS = 24;
 
-export async function callPrices(): Promise<CallPrices> {
-  const jobs = FROZEN.keyhole('validation')
-    .slice(0, PROGRAMS)
-    .map((problem) => ({ code: problem.reference.code, inputs: drawn(problem) }));
-  return { sandbox: await sandboxPrice(jobs), inProcess: pythonPrice(jobs) };
+const examples = (): FrozenProblem[] => FROZEN.keyhole('validation').slice(0, PROGRAMS);
+
+export const callPrices = (): Promise<CallPrices> =>
+  pricesOf(
+    examples().map((problem, i) => ({
+      id: `${i}`,
+      code: problem.reference.code,
+      entry: 'solve',
+      inputs: drawn(problem),
+    })),
+  );
+
+/** The price of a search in calls of a program, because machines differ. `programs` share a search. */
+export async function searchPrices(
+  searchOf: (problem: FrozenProblem) => ExecutionJob,
+  programs: number,
+): Promise<CallPrices> {
+  const [one, call] = [await pricesOf(examples().map(searchOf)), await callPrices()];
+  return { sandbox: one.sandbox / call.sandbox / programs, inProcess: one.inProcess / call.inProcess / programs };
 }
 
-interface Job {
-  code: string;
-  inputs: Value[][];
-}
+const pricesOf = async (jobs: ExecutionJob[]): Promise<CallPrices> => ({
+  sandbox: await sandboxPrice(jobs),
+  inProcess: pythonPrice(jobs),
+});
 
-const drawn = (problem: FrozenProblem): Value[][] => {
-  const random = new RandomStream('catches', 'prices', problem.id);
-  return Array.from({ length: BATCH }, () => problem.uniform(random));
+const drawn = ({ id, known }: FrozenProblem): Value[][] => {
+  const inputs = mutations(known, new RandomStream('catches', 'prices', id))[Symbol.iterator]();
+  return Array.from({ length: BATCH }, () => inputs.next().value!);
 };
+
+const inputsOf = (jobs: ExecutionJob[]): number => jobs.reduce((sum, { inputs }) => sum + inputs.length, 0);
 
 /** The CPU seconds of this process, including its threads. */
 export function cpuSeconds(): number {
@@ -42,15 +58,13 @@ export function cpuSeconds(): number {
 }
 
 /** Uses the WebAssembly sandbox, which runs in threads of this process, so that other processes do not affect its CPU time. */
-async function sandboxPrice(jobs: readonly Job[]): Promise<number> {
+async function sandboxPrice(jobs: ExecutionJob[]): Promise<number> {
   const sandbox = await openSandbox('wasm', { size: 1 });
-  const run = (): Promise<unknown> =>
-    sandbox.run(jobs.map(({ code, inputs }, i): ExecutionJob => ({ id: `${i}`, code, entry: 'solve', inputs })));
   try {
-    await run(); // lets just-in-time compilers work first
+    await sandbox.run(jobs); // lets just-in-time compilers work first
     const before = cpuSeconds();
-    await run();
-    return (cpuSeconds() - before) / jobs.length / BATCH;
+    await sandbox.run(jobs);
+    return (cpuSeconds() - before) / inputsOf(jobs);
   } finally {
     await sandbox.close();
   }
@@ -58,19 +72,20 @@ async function sandboxPrice(jobs: readonly Job[]): Promise<number> {
 
 const TIMER = `
 import json, sys, time
-jobs = [(scope["solve"], job["inputs"]) for job in json.load(sys.stdin) for scope in [{}] if exec(job["code"], scope) is None]
+jobs = [(scope[job["entry"]], job["inputs"]) for job in json.load(sys.stdin) for scope in [{}] if exec(job["code"], scope) is None]
 def run():
-    for solve, inputs in jobs:
+    for function, inputs in jobs:
         for args in inputs:
-            solve(*args)
+            function(*args)
 run()
-start = time.process_time()
-for _ in range(20):
+start, rounds = time.process_time(), 0
+while time.process_time() < start + 1:
     run()
-print((time.process_time() - start) / 20 / sum(len(inputs) for _, inputs in jobs))
+    rounds += 1
+print((time.process_time() - start) / rounds / sum(len(inputs) for _, inputs in jobs))
 `;
 
-function pythonPrice(jobs: readonly Job[]): number {
+function pythonPrice(jobs: ExecutionJob[]): number {
   const { stdout, status } = spawnSync('python3', ['-I', '-c', TIMER], {
     input: JSON.stringify(jobs),
     encoding: 'utf8',
@@ -82,7 +97,7 @@ function pythonPrice(jobs: readonly Job[]): number {
 const DRAWN = 400;
 const PROBLEMS = 30;
 
-/** The CPU seconds of one input of a control, including the work of guided controls on conditions. */
+/** The CPU seconds of one input of a control. */
 export function drawPrice(name: string): number {
   const control = CONTROLS.find((one) => one.name === name)!;
   const problems = FROZEN.keyhole('validation').slice(0, PROBLEMS);

@@ -4,16 +4,10 @@ import type { Value } from '../../core/schema/value.js';
 
 export type Args = readonly Value[];
 
-export interface Step {
-  condition: string;
-  distance: number; // the distance from holding
-}
-
 /** A program whose results this process can compute. */
 export interface Program {
   code: string;
   run(args: Args): string; // two results are equal if their texts are equal
-  trace?(args: Args): Step[]; // the conditions that ran; absent if programs of the family have none
 }
 
 export interface WrongProgram extends Program {
@@ -29,5 +23,4 @@ export interface FrozenProblem {
   known: Value[][]; // the inputs of the baseline tests
   reference: Program;
   wrong: WrongProgram[];
-  uniform(random: RandomStream): Value[]; // draws a typical input
 }

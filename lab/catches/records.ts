@@ -17,6 +17,8 @@ const family = z.enum(Object.keys(FROZEN) as [FrozenFamily, ...FrozenFamily[]]);
 const cellSchema = z.strictObject({ count: z.int(), caught: z.array(z.int()).length(GRID.length) });
 export type Cell = z.infer<typeof cellSchema>;
 
+const callPricesSchema = z.strictObject({ sandbox: z.number(), inProcess: z.number() });
+
 const catchesSchema = z.strictObject({
   kind: z.literal('catches'),
   family,
@@ -34,6 +36,7 @@ const catchesSchema = z.strictObject({
       seconds: z.number(), // the CPU seconds of a sampled token, including a share of the prompt
     })
     .optional(), // absent for a control
+  search: callPricesSchema.optional(), // what one search costs, in calls of a program; absent for all but the searches
 });
 export type CatchesRecord = z.infer<typeof catchesSchema>;
 
@@ -41,7 +44,7 @@ const pricesSchema = z.strictObject({
   kind: z.literal('prices'),
   commit: z.string(),
   machine: z.string(),
-  call: z.strictObject({ sandbox: z.number(), inProcess: z.number() }), // CPU seconds of a call
+  call: callPricesSchema, // CPU seconds of a call
   draw: z.record(z.string(), z.number()), // control → CPU seconds of an input
 });
 export type Prices = z.infer<typeof pricesSchema>;
@@ -118,7 +121,7 @@ export function memoryRecords(): Records {
 
 /** The arms in the order of the tables. */
 const ARM_ORDER = [
-  ...['mutation', 'uniform', 'structure', 'dictionary', 'coverage', 'distance', 'by-hand'],
+  ...['mutation', 'dictionary', 'search', 'search-reference', 'by-hand'],
   ...['untrained', 'blind', 'trained', 'public', 'hybrid', 'blind-hybrid', 'public-hybrid'],
 ];
 

@@ -32,7 +32,7 @@ export function measureArm(
   { family, split, problems, seed, commit }: Measured,
   arm: Arm,
   { chances }: Chances,
-  model?: CatchesRecord['model'],
+  costs: Pick<CatchesRecord, 'model' | 'search'> = {},
 ): CatchesRecord {
   const own: FrozenProblem[] = FROZEN[family](split).slice(0, problems);
   const results = own.map((problem) => ({ problem, ...catchesOf(problem, arm, seed) }));
@@ -57,7 +57,7 @@ export function measureArm(
       [...cells].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, all]) => [name, cellOf(all)]),
     ),
     suite: tested.reduce((sum, { suite }) => sum + suite, 0) / tested.length,
-    ...(model && { model }),
+    ...costs,
   };
 }
 

@@ -10,7 +10,7 @@ import type { CatchesRecord, CatchRecord, Prices, ProgramsRecord } from './recor
 
 const FEW = 8; // a small number of tests
 const LONGER = 0.04; // CPU seconds per program, at the price of the sandbox
-const CONTROLS = ['mutation', 'dictionary', 'distance', 'by-hand'];
+const CONTROLS = ['mutation', 'dictionary', 'search', 'by-hand'];
 const COLUMNS = [
   { title: 'writer alone', arm: 'blind' },
   { title: 'writer + changes', arm: 'blind-hybrid' },

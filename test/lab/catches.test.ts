@@ -21,6 +21,7 @@ import {
   readCatchRecords,
 } from '../../lab/catches/records.js';
 import { measureArm, measureChances } from '../../lab/catches/run.js';
+import { searchArm } from '../../lab/catches/searches.js';
 import { summaryOf, withSummary } from '../../lab/catches/summary.js';
 import { hybridOf, writerOf } from '../../lab/catches/writer/arms.js';
 import { drawExample, exampleOf, INPUTS, keyholeVocabulary } from '../../lab/catches/writer/corpus.js';
@@ -36,7 +37,6 @@ function toyProblem(...wrong: number[][]): FrozenProblem {
     flaw: 'extra',
     code: at.map((n) => `if x == ${n}: return 1`).join('\n'),
     run: ([x]) => `${at.includes(x as number)}`,
-    trace: ([x]) => at.map((n) => ({ condition: `${n}`, distance: Math.abs((x as number) - n) })),
     byHand: () => at.map((n): Value[] => [n]),
   });
   return {
@@ -45,7 +45,6 @@ function toyProblem(...wrong: number[][]): FrozenProblem {
     known: [[0]],
     reference: program([]),
     wrong: wrong.map(program),
-    uniform: () => [0],
   };
 }
 
@@ -142,12 +141,11 @@ describe('the measurement of catches', () => {
   });
 
   it('has controls that write different inputs, which depend only on the seed', () => {
-    for (const [family, problem] of Object.entries({
-      keyhole: FROZEN.keyhole('validation')[0]!,
-      nested: FROZEN.nested('validation').find(({ wrong }) => wrong.length > 0)!,
-    })) {
-      for (const { name, write, feedback } of CONTROLS) {
-        if (feedback && family === 'nested') continue;
+    for (const problem of [
+      FROZEN.keyhole('validation')[0]!,
+      FROZEN.nested('validation').find(({ wrong }) => wrong.length > 0)!,
+    ]) {
+      for (const { name, write } of CONTROLS) {
         const take = (): string[] => {
           const inputs: string[] = [];
           for (const input of write(problem, problem.wrong[0]!, new RandomStream('test', name))) {
@@ -162,19 +160,45 @@ describe('the measurement of catches', () => {
     }
   });
 
-  it('has controls that follow their hint: a constant, an order of the list, or a distance', () => {
+  it('has a control that follows constants of the program', () => {
     const caught = (name: string, problem: FrozenProblem): number => {
       const control = CONTROLS.find((one) => one.name === name)!;
       return catchesOf(problem, control, 0, 800).caught.filter(({ rank }) => Number.isFinite(rank)).length;
     };
     assert.ok(constantsIn('if x == -417:').includes(-416));
     assert.deepEqual([caught('dictionary', toyProblem([417])), caught('mutation', toyProblem([417]))], [1, 0]);
-    assert.deepEqual([caught('distance', toyProblem([417])), caught('coverage', toyProblem([417]))], [1, 0]);
-    const reversed: FrozenProblem = toyProblem([1]);
-    const isReversed = (args: readonly Value[]): string => `${JSON.stringify(args[0]) === '[3,2,1]'}`;
-    const lists = { ...reversed, known: [[[1, 2, 3]]] as Value[][], reference: { code: '', run: () => 'false' } };
-    const wrong = [{ ...reversed.wrong[0]!, run: isReversed }];
-    assert.deepEqual([caught('structure', { ...lists, wrong }), caught('uniform', { ...lists, wrong })], [1, 0]);
+  });
+
+  it('has arms that search, whose price counts beside their calls', async () => {
+    for (const [family, programs] of [
+      ['keyhole', 12],
+      ['nested', 1],
+    ] as const) {
+      const problem = FROZEN[family]('validation').find(({ wrong }) => wrong.length >= programs)!;
+      const { arm: found, search } = await searchArm('search', [problem], 0);
+      assert.ok(
+        catchesOf(problem, found, 0).caught.every(({ rank }) => rank === 1),
+        family,
+      );
+      assert.ok(search.sandbox > 10 && search.inProcess > 10, JSON.stringify(search));
+    }
+    const problem = FROZEN.keyhole('validation')[0]!;
+    const { arm: blind } = await searchArm('search-reference', [problem], 0);
+    const open = catchesOf(problem, blind, 0).caught.filter(({ rank }) => rank > 8);
+    assert.deepEqual(
+      [
+        ...new Set(
+          pluck(
+            open.map(({ program }) => program),
+            'flaw',
+          ),
+        ),
+      ],
+      ['extra'],
+    );
+    const searched = record('search', 0, { search: { sandbox: 50, inProcess: 40 } });
+    assert.equal(secondsOf(searched, 2, prices, 'sandbox').toFixed(6), (54 * 0.001).toFixed(6));
+    assert.equal(inputsIn(searched, 0.01, prices, 'sandbox').toFixed(6), '0.000000');
   });
 
   it('sums catches by stratum, kind of mistake and chance', () => {

@@ -1,5 +1,5 @@
-// Computes a program without Python, with the same values as its rendered code, and records how its conditions were decided.
-import { type Atom, type Base, type KeyholeArgs, type KeyholeSpec, LIMIT, type Quantity, type Rule } from './family.js';
+// Computes a program without Python, with the same values as its rendered code.
+import type { Atom, Base, KeyholeArgs, KeyholeSpec, Quantity, Rule } from './family.js';
 
 const sum = (nums: readonly number[]): number => nums.reduce((total, x) => total + x, 0);
 const sorted = (nums: readonly number[]): number[] => nums.toSorted((x, y) => x - y);
@@ -41,26 +41,4 @@ const BASE_VALUES: Record<Base, (args: KeyholeArgs) => number> = {
 
 export function interpretKeyhole({ base, rules }: KeyholeSpec, args: KeyholeArgs): number {
   return rules.find((rule) => applies(rule, args))?.result ?? BASE_VALUES[base](args);
-}
-
-/** The distance of a condition from holding; 0 if it holds. */
-function distanceOf(atom: Atom, args: KeyholeArgs): number {
-  const value = quantityOf(atom, args);
-  return value === undefined ? 4 * LIMIT : Math.abs(value - atom.value);
-}
-
-/** The distances of the conditions that run, in their order. An `and` stops at the first condition that does not hold. */
-export function traceOf({ rules }: KeyholeSpec, args: KeyholeArgs): { condition: string; distance: number }[] {
-  const trace: { condition: string; distance: number }[] = [];
-  for (const [r, { atoms }] of rules.entries()) {
-    let all = true;
-    for (const [i, atom] of atoms.entries()) {
-      const distance = distanceOf(atom, args);
-      trace.push({ condition: `${r}.${i}`, distance });
-      all = distance === 0;
-      if (!all) break;
-    }
-    if (all) break;
-  }
-  return trace;
 }

@@ -5,12 +5,11 @@ import { problemSchema, SPLITS } from '../../../core/schema/problem.js';
 import {
   compositionOf,
   type KeyholeArgs,
-  type KeyholeSpec,
   LIMIT,
   STRATA,
 } from '../../../lab/families/keyhole/family.js';
 import { drawArgs, solveRule } from '../../../lab/families/keyhole/inputs.js';
-import { applies, interpretKeyhole, traceOf } from '../../../lab/families/keyhole/interpret.js';
+import { applies, interpretKeyhole } from '../../../lab/families/keyhole/interpret.js';
 import { parseCode } from '../../../lab/families/keyhole/parse.js';
 import { FLAWS, keyholeProblems, toProblem } from '../../../lab/families/keyhole/problems.js';
 import { renderCode } from '../../../lab/families/keyhole/render.js';
@@ -95,22 +94,6 @@ describe('the keyhole family', () => {
       }
     }
     assert.ok(hidden / family.length / 12 < 0.02, `${hidden}`);
-  });
-
-  it('measures the distance of each condition, up to the first condition that does not hold', () => {
-    const rule = (stratum: 'conjunctive', ...atoms: KeyholeSpec['rules'][number]['atoms']) => ({
-      stratum,
-      atoms,
-      result: 1,
-    });
-    const spec: KeyholeSpec = {
-      base: 'total',
-      rules: [rule('conjunctive', { quantity: 'sum', value: 10 }, { quantity: 'a', value: 4 })],
-    };
-    const distances = (args: KeyholeArgs): number[] => traceOf(spec, args).map(({ distance }) => distance);
-    assert.deepEqual(distances([[1, 2], 9, 0]), [7]);
-    assert.deepEqual(distances([[5, 5], 9, 0]), [0, 5]);
-    assert.deepEqual(distances([[5, 5], 4, 0]), [0, 0]);
   });
 
   describe('compared with CPython', () => {
