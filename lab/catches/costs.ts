@@ -12,8 +12,8 @@ export function secondsOf(record: CatchesRecord, inputs: number, prices: Prices,
   const written = model ? Math.min(inputs, model.inputs) : 0;
   const ofModel = model ? written * model.tokens * model.seconds : 0;
   const drawn = (inputs - written) * (prices.draw[model ? 'dictionary' : arm] ?? 0);
-  const calls = inputs * CALLS + (search?.[market] ?? 0);
-  return ofModel + drawn + calls * prices.call[market];
+  const searched = (search ?? 0) * prices.call.inProcess; // in either market, a search runs in one Python
+  return ofModel + drawn + searched + inputs * CALLS * prices.call[market];
 }
 
 /** The tokens that the first `inputs` inputs cost. */

@@ -1,5 +1,6 @@
 // Measures the CPU seconds of the units of the measurement: calls of a program, searches, and inputs drawn by each control.
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { RandomStream } from '../../core/base/random.js';
 import type { ExecutionJob } from '../../core/schema/execution.js';
 import type { Value } from '../../core/schema/value.js';
@@ -17,32 +18,24 @@ export interface CallPrices {
 
 const BATCH = 100;
 const PROGRAMS = 24;
+const TICKS = 100; // per second, in /proc
 
 const examples = (): FrozenProblem[] => FROZEN.keyhole('validation').slice(0, PROGRAMS);
 
-export const callPrices = (): Promise<CallPrices> =>
-  pricesOf(
-    examples().map((problem, i) => ({
-      id: `${i}`,
-      code: problem.reference.code,
-      entry: 'solve',
-      inputs: drawn(problem),
-    })),
-  );
-
-/** The price of a search in calls of a program, because machines differ. `programs` share a search. */
-export async function searchPrices(
-  searchOf: (problem: FrozenProblem) => ExecutionJob,
-  programs: number,
-): Promise<CallPrices> {
-  const [one, call] = [await pricesOf(examples().map(searchOf)), await callPrices()];
-  return { sandbox: one.sandbox / call.sandbox / programs, inProcess: one.inProcess / call.inProcess / programs };
-}
-
-const pricesOf = async (jobs: ExecutionJob[]): Promise<CallPrices> => ({
-  sandbox: await sandboxPrice(jobs),
-  inProcess: pythonPrice(jobs),
+export const callPrices = async (): Promise<CallPrices> => ({
+  sandbox: await sandboxPrice(calls()),
+  inProcess: pythonPrice(calls()),
 });
+
+const calls = (): ExecutionJob[] =>
+  examples().map((problem, i) => ({
+    ...{ id: `${i}`, code: problem.reference.code, entry: 'solve' },
+    inputs: drawn(problem),
+  }));
+
+/** The price of a search: how many calls in one Python cost as much, because machines differ. */
+export const searchPrice = (searchOf: (problem: FrozenProblem) => ExecutionJob): number =>
+  pythonPrice(examples().map(searchOf)) / pythonPrice(calls());
 
 const drawn = ({ id, known }: FrozenProblem): Value[][] => {
   const inputs = mutations(known, new RandomStream('catches', 'prices', id))[Symbol.iterator]();
@@ -57,17 +50,23 @@ export function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** Uses the WebAssembly sandbox, which runs in threads of this process, so that other processes do not affect its CPU time. */
+/** The CPU seconds of the child processes that have ended. */
+function childSeconds(): number {
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / TICKS;
+}
+
+/** Uses the WebAssembly sandbox, whose programs run in child processes, so that other processes do not affect their CPU time. */
 async function sandboxPrice(jobs: ExecutionJob[]): Promise<number> {
-  const sandbox = await openSandbox('wasm', { size: 1 });
-  try {
-    await sandbox.run(jobs); // lets just-in-time compilers work first
-    const before = cpuSeconds();
-    await sandbox.run(jobs);
-    return (cpuSeconds() - before) / inputsOf(jobs);
-  } finally {
+  const cost = async (rounds: number): Promise<number> => {
+    const before = childSeconds();
+    const sandbox = await openSandbox('wasm', { size: 1 });
+    for (let i = 0; i < rounds; i++) await sandbox.run(jobs);
     await sandbox.close();
-  }
+    return childSeconds() - before;
+  };
+  const [one, two] = [await cost(1), await cost(2)]; // both open a sandbox
+  return (two - one) / inputsOf(jobs);
 }
 
 const TIMER = `

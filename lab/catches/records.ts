@@ -17,8 +17,6 @@ const family = z.enum(Object.keys(FROZEN) as [FrozenFamily, ...FrozenFamily[]]);
 const cellSchema = z.strictObject({ count: z.int(), caught: z.array(z.int()).length(GRID.length) });
 export type Cell = z.infer<typeof cellSchema>;
 
-const callPricesSchema = z.strictObject({ sandbox: z.number(), inProcess: z.number() });
-
 const catchesSchema = z.strictObject({
   kind: z.literal('catches'),
   family,
@@ -36,7 +34,7 @@ const catchesSchema = z.strictObject({
       seconds: z.number(), // the CPU seconds of a sampled token, including a share of the prompt
     })
     .optional(), // absent for a control
-  search: callPricesSchema.optional(), // what one search costs, in calls of a program; absent for all but the searches
+  search: z.number().optional(), // of an arm that searches: how many calls in one Python cost as much as the search for a program
 });
 export type CatchesRecord = z.infer<typeof catchesSchema>;
 
@@ -44,7 +42,7 @@ const pricesSchema = z.strictObject({
   kind: z.literal('prices'),
   commit: z.string(),
   machine: z.string(),
-  call: callPricesSchema, // CPU seconds of a call
+  call: z.strictObject({ sandbox: z.number(), inProcess: z.number() }), // CPU seconds of a call
   draw: z.record(z.string(), z.number()), // control → CPU seconds of an input
 });
 export type Prices = z.infer<typeof pricesSchema>;

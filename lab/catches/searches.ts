@@ -3,24 +3,23 @@ import { RandomStream } from '../../core/base/random.js';
 import { type InputSearch, searchInputs, searchJob } from '../../sandbox/searchInputs.js';
 import { openSandbox } from '../../workers/deps/openSandbox.js';
 import type { Arm } from './measure.js';
-import { searchPrices } from './prices.js';
+import { searchPrice } from './prices.js';
 import type { FrozenProblem } from './programs.js';
-import type { CatchesRecord } from './records.js';
 
 export const SEARCHES = ['search', 'search-reference'] as const;
 export type SearchName = (typeof SEARCHES)[number];
 
-const COUNT = 8; // the most inputs of a search
+const COUNT = 8; // the inputs of a search that cannot see whether they catch anything
 
 /** Searches for all programs of the problems first, in the sandbox. */
 export async function searchArm(
   name: SearchName,
   problems: readonly FrozenProblem[],
   seed: number,
-): Promise<{ arm: Arm; search: NonNullable<CatchesRecord['search']> }> {
+): Promise<{ arm: Arm; search: number }> {
   const readsProgram = name === 'search';
   const searchOf = ({ id, reference, known }: FrozenProblem, program = ''): InputSearch => ({
-    ...{ reference: reference.code, program, entry: 'solve', known, count: COUNT },
+    ...{ reference: reference.code, program, entry: 'solve', known, count: readsProgram ? 1 : COUNT },
     seed: new RandomStream('catches', name, seed, id).int(0, 2 ** 31),
   });
   const asked = problems.flatMap((problem) =>
@@ -42,7 +41,7 @@ export async function searchArm(
         perProgram: readsProgram,
         write: (problem, program) => found.get(readsProgram ? program.id : problem.id)!,
       },
-      search: await searchPrices(price, readsProgram ? 1 : wrong / problems.length),
+      search: searchPrice(price) / (readsProgram ? 1 : wrong / problems.length),
     };
   } finally {
     await sandbox.close();

@@ -71,7 +71,6 @@ export const ARMS: readonly Arm[] = [
     name: 'search',
     question: 'Is it better than inputs found by a search in the code of reference and program?',
     config: { discriminator: { writer: 'search', expected: 'reference' } },
-    atEqualTokens: true,
   },
   {
     name: 'hybrid',

@@ -180,7 +180,7 @@ describe('the measurement of catches', () => {
         catchesOf(problem, found, 0).caught.every(({ rank }) => rank === 1),
         family,
       );
-      assert.ok(search.sandbox > 10 && search.inProcess > 10, JSON.stringify(search));
+      assert.ok(search > 100, `${search}`);
     }
     const problem = FROZEN.keyhole('validation')[0]!;
     const { arm: blind } = await searchArm('search-reference', [problem], 0);
@@ -196,8 +196,8 @@ describe('the measurement of catches', () => {
       ],
       ['extra'],
     );
-    const searched = record('search', 0, { search: { sandbox: 50, inProcess: 40 } });
-    assert.equal(secondsOf(searched, 2, prices, 'sandbox').toFixed(6), (54 * 0.001).toFixed(6));
+    const searched = record('search', 0, { search: 500 });
+    assert.equal(secondsOf(searched, 2, prices, 'sandbox').toFixed(6), (0.05 + 4 * 0.001).toFixed(6));
     assert.equal(inputsIn(searched, 0.01, prices, 'sandbox').toFixed(6), '0.000000');
   });
 

@@ -2,12 +2,7 @@
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../../core/base/random.js';
 import { problemSchema, SPLITS } from '../../../core/schema/problem.js';
-import {
-  compositionOf,
-  type KeyholeArgs,
-  LIMIT,
-  STRATA,
-} from '../../../lab/families/keyhole/family.js';
+import { compositionOf, type KeyholeArgs, LIMIT, STRATA } from '../../../lab/families/keyhole/family.js';
 import { drawArgs, solveRule } from '../../../lab/families/keyhole/inputs.js';
 import { applies, interpretKeyhole } from '../../../lab/families/keyhole/interpret.js';
 import { parseCode } from '../../../lab/families/keyhole/parse.js';
