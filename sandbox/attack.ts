@@ -6,7 +6,7 @@ import { salvageInputs } from '../core/parse/inputs.js';
 import type { CallResult, ExecutionJob, Limits } from '../core/schema/execution.js';
 import type { Value } from '../core/schema/value.js';
 import type { RunOptions, Sandbox } from './sandbox.js';
-import { type InputSearch, searchInputs } from './searchInputs.js';
+import { type InputSearch, MOST_KNOWN, searchInputs } from './searchInputs.js';
 
 /** The old and the new version of one function. */
 export interface Attacked extends Pick<InputSearch, 'entry' | 'known'> {
@@ -20,8 +20,6 @@ export interface Difference {
   before: Value;
   after: CallResult;
 }
-
-const MOST_KNOWN = 32;
 
 /** The functions that both sources define and whose names do not begin with `_`, or only the one with this name. */
 export function attackedIn(before: string, after: string, calls: string, name?: string): Attacked[] {
@@ -55,9 +53,10 @@ export async function attack(
   });
   const found = await searchInputs(sandbox, searches, options);
   const jobs = pairs.flatMap(({ before, after, entry }, i) =>
-    [before, before, after].map(
-      (code, part): ExecutionJob => ({ id: `${i}:${part}`, code, entry, inputs: found[i] ?? [], limits }),
-    ),
+    [before, before, after].map((source, part): ExecutionJob => {
+      const code = `${source}\n\n\n${finishing(entry)}`;
+      return { id: `${i}:${part}`, code, entry: '_attacked', inputs: found[i] ?? [], limits };
+    }),
   );
   const results = await sandbox.run(jobs, options);
   return pairs.map(({ entry }, i) =>
@@ -71,6 +70,12 @@ export async function attack(
   );
 }
 
+/** A function of Python that calls an entry, and turns a generator into a tuple. */
+const finishing = (entry: string): string => `def _attacked(*args):
+    answer = ${entry.replace('.', '().')}(*args)
+    return tuple(answer) if hasattr(answer, "__next__") else answer
+`;
+
 /** The call of a difference as Python: `f([1], 2)`, or `Class().f(1)`. */
 export const callOf = ({ entry, args }: Pick<Difference, 'entry' | 'args'>): string =>
   `${entry.replace('.', '().')}${formatArguments(args)}`;
@@ -80,10 +85,9 @@ export function pytestFile(differences: readonly Difference[], path: string): st
   const names = [...new Set(differences.map(({ entry }) => entry.split('.')[0]!))];
   const tests = differences.map((one, i) => {
     const expected = formatValue(one.before);
+    const plain = expected.startsWith('(') ? `tuple(${callOf(one)})` : callOf(one); // also of a generator
     const is = /^(?:None|True|False)$/.test(expected) ? 'is' : '==';
-    const [call, wanted] = /\bnan\b/.test(expected)
-      ? [`repr(${callOf(one)})`, `repr(${expected})`]
-      : [callOf(one), expected];
+    const [call, wanted] = /\bnan\b/.test(expected) ? [`repr(${plain})`, `repr(${expected})`] : [plain, expected];
     return `def test_${one.entry.replace('.', '_')}_${i + 1}():\n    assert ${call} ${is} ${wanted}`;
   });
   const load = [

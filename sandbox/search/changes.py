@@ -166,15 +166,17 @@ def _example(kind, size):
     inner = []
     if isinstance(kind, ast.Constant) and isinstance(kind.value, str):
         kind = _nodes(kind.value)[2] if len(_nodes(kind.value)) > 2 else None
+    if isinstance(kind, ast.Constant) and kind.value is None:
+        return None
     if isinstance(kind, ast.BinOp):
-        kind = kind.left
+        return _example(kind.right if size % 2 else kind.left, size)
     if isinstance(kind, ast.Subscript):
         inner = kind.slice.elts if isinstance(kind.slice, ast.Tuple) else [kind.slice]
         kind = kind.value
     name = getattr(kind, "id", getattr(kind, "attr", "")).lower()
     item = inner[0] if inner else None
     if name in ("optional", "union"):
-        return _example(item, size)
+        return _example([*inner, ast.Constant(None)][size % max(2, len(inner))], size)  # Optional has one
     if name == "tuple" and len(inner) > 1 and getattr(inner[1], "value", None) is not ...:
         return tuple(_example(one, size) for one in inner)
     if name in ("dict", "mapping", "defaultdict", "counter"):

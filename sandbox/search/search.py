@@ -7,6 +7,7 @@ What the program does here only guides the search. Its verdicts come from later 
 
 import ast
 import copy
+import itertools
 import math
 import random
 import re
@@ -14,22 +15,24 @@ import re
 MOST_STUCK = 40  # moves without a gain, after which a descent ends
 ALL_EVENTS = 3_000_000  # of all runs together: seconds of CPU time
 SHRINKING = 500  # the most runs to make one input simpler
+MOST_ITEMS = 10_000  # of a generator
 
 
 def search(reference, program, entry, known, count, seed, budget, shrinks=False):
     """Returns up to `count` lists of arguments. Those on which program and reference differ come first.
 
     known: lists of arguments that the reference accepts; they are not returned. If there are none, the annotations of the reference
-    say where to begin; None if it accepts none of these. program: "" if it may not be read. budget: the most inputs on which both run. shrinks: returns only inputs
-    on which the two differ, made as simple as possible.
+    say where to begin; None if it accepts nothing near these. program: "" if it may not be read. budget: the most inputs on which both
+    run. shrinks: also begins with the annotations, and returns only inputs on which the two differ, made as simple as possible.
     """
-    found = _Search(reference, program, entry, known, seed, budget)
+    examples = _examples(reference, entry) if shrinks or not known else []
+    found = _Search(reference, program, entry, known, examples, seed, budget)
     inputs = found.inputs(count)
     return None if not found.known else found.simplest(count) if shrinks else inputs
 
 
 class _Search:
-    def __init__(self, reference, program, entry, known, seed, budget):
+    def __init__(self, reference, program, entry, known, examples, seed, budget):
         self.random = random.Random(seed)
         self.probe = _Probe()
         self.parts = {}
@@ -37,13 +40,19 @@ class _Search:
         self.functions = [self._load(source, entry) for source in (reference, program) if source]
         self.left = budget  # runs
         self.events = ALL_EVENTS
-        self.known = known or [args for args in _examples(reference, entry) if self._answers(args)[0][0] == "value"]
-        self.pool = _Pool([reference, program], self.known)
+        self.pool = _Pool([reference, program], [*known, *examples])
+        self.known = [*self._accepted(examples), *known]
         self.best = {}  # the goals that were reached, each with its distance and the nearest input
         self.different = []
         self.first = []  # inputs that reached a goal first
         self.again = []  # inputs that reached a goal later
         self.seen = {repr(args) for args in known}
+
+    def _accepted(self, examples):
+        """The examples that the reference accepts, or else changes of them that it accepts."""
+        changed = (self.pool.moved(self.random.choice(examples), self.random) for _ in range(self.left // 2) if examples)
+        accepts = lambda args: self._answers(args)[0][0] == "value"
+        return [*filter(accepts, examples)] or [*itertools.islice(filter(accepts, changed), 3)]
 
     def inputs(self, count):
         for args in self.known:
@@ -156,7 +165,8 @@ class _Search:
         random.seed(0)
         self.probe.left = EVENTS
         try:
-            return ("value", _plain(function(*copy.deepcopy(args))))
+            value = function(*copy.deepcopy(args))
+            return ("value", _plain(list(itertools.islice(value, MOST_ITEMS)) if hasattr(value, "__next__") else value))
         except (Exception, SystemExit) as error:
             return ("error", type(error).__name__)
         except _TooLong:

@@ -22,6 +22,10 @@ class Stack:
     def total(self, xs: list[int], limit: int = 10) -> int:
         return sum(x for x in xs if x <= limit)
 
+def pairs(xs: list[int]):
+    for x in xs:
+        yield x, x > 7
+
 def same(x, y):
     return x + y
 
@@ -31,6 +35,7 @@ def _own(x):
 const NEW = OLD.replace('    if not xs:\n        return None\n', '')
   .replace('if x == 300 else', 'if x == 301 else')
   .replace('x <= limit', 'x < limit')
+  .replace('x > 7', 'x > 6')
   .replace('return x\n', 'return 2 * x\n');
 // calls the functions whose names begin with `test_`, as pytest does, and prints the names of those that fail
 const RUN = `
@@ -54,19 +59,16 @@ describe('gauntlet attack', () => {
   };
 
   it('shows one line for each difference, and writes tests that fail with the new version only', async function () {
-    const {
-      code,
-      out: stdout,
-      err: stderr,
-    } = await attack('new.py', '--against', 'old.py', '--seconds', '1', '--out', 'test_new.py');
+    const args = ['new.py', '--against', 'old.py', '--seconds', '1', '--out', 'test_new.py'];
+    const { code, out: stdout, err: stderr } = await attack(...args);
     assert.equal(code, EXIT.failed, stderr);
     assert.match(
       stdout,
       /^median\(\[\]\): the old version returns None, the new one IndexError: list index out of range$/m,
     );
-    for (const name of ['halves', 'Stack\\(\\).total']) assert.match(stdout, new RegExp(`^${name}\\(`, 'm'));
+    for (const name of ['halves', 'Stack\\(\\).total', 'pairs']) assert.match(stdout, new RegExp(`^${name}\\(`, 'm'));
     assert.doesNotMatch(stdout, /^(?:same|_own)/m);
-    assert.match(stderr, /3 of 4 functions differ; \S+test_new.py has the tests\n$/);
+    assert.match(stderr, /4 of 5 functions differ; \S+test_new.py has the tests\n$/);
     requirePython.call(this);
     const failing = (file: string): string[] => {
       const env = { ...process.env, ATTACKED: join(folder, file) };
@@ -99,7 +101,7 @@ describe('gauntlet attack', () => {
       err: stderr,
     } = await attack('old.py', '--against', 'old.py', '--seconds', '1', '--out', 'none.py');
     assert.deepEqual([code, stdout], [0, '']);
-    assert.match(stderr, /no difference found in 4 functions \(\d+ rounds\). This proves nothing/);
+    assert.match(stderr, /no difference found in 5 functions \(\d+ rounds\). This proves nothing/);
     assert.equal(existsSync(join(folder, 'none.py')), false);
   });
 
