@@ -12,7 +12,7 @@ import type { FrozenProblem } from './programs.js';
 
 /** The CPU seconds of one call of one program. */
 export interface CallPrices {
-  sandbox: number; // measured in batches, of 100 unless it is a search, including a share of the start of the program
+  sandbox: number; // measured in batches of 100, including a share of the start of the program
   inProcess: number; // measured in one running Python
 }
 
