@@ -6,7 +6,8 @@ import type { Value } from '../core/schema/value.js';
 import { ROOT } from '../infra/root.mjs';
 import type { RunOptions, Sandbox } from './sandbox.js';
 
-const FILES = ['distances', 'changes', 'search'].map((name) => join(ROOT, `sandbox/search/${name}.py`));
+const read = (name: string): string => readFileSync(join(ROOT, `sandbox/search/${name}.py`), 'utf8');
+const CODE = ['distances', 'changes', 'search'].map(read).join('\n\n');
 /** Large limits, because a slow machine must find the same inputs. */
 const LIMITS = limitsSchema.parse({ cpuSeconds: 60, caseCpuSeconds: 60, wallSeconds: 120 });
 const RUNS = 1000; // the most inputs on which program and reference run
@@ -42,7 +43,6 @@ export async function searchInputs(
 /** The execution that does a search. */
 export function searchJob(search: InputSearch, at = 0): ExecutionJob {
   const { reference, program, entry, known, count, seed, shrinks = false } = search;
-  const code = FILES.map((file) => readFileSync(file, 'utf8')).join('\n\n');
   const inputs = [[reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, RUNS, shrinks] as Value[]];
-  return { id: `search:${at}`, code, entry: 'search', inputs, limits: LIMITS };
+  return { id: `search:${at}`, code: CODE, entry: 'search', inputs, limits: LIMITS };
 }
