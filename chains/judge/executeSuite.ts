@@ -15,13 +15,7 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
   const { byId } = await readProblems(scope.store, input.run.problems);
   const bookOf = await bookReader(scope, input, config);
   const { per, suite } = input;
-  // variants help to reward and to choose programs; measurements and discriminator rewards use only what the model wrote
-  const addsVariants = config.discriminator.writer === 'hybrid' && per === 'problem' && suite === 'baseline';
-  const tasks = (await readTasks(scope, input, byId)).map((task) => ({
-    ...task,
-    book: bookOf(task.problem),
-    addsVariants,
-  }));
+  const tasks = (await readTasks(scope, input, byId)).map((task) => ({ ...task, book: bookOf(task.problem) }));
   const { judged, executions } = await judgeTasks(scope, config, tasks);
   const isReward = per === 'target' && suite === 'baseline'; // the verdicts reward the discriminator
   const { mutants = isReward ? REWARD_RULES[config.reward.scheme].mutants : undefined } = input;

@@ -16,7 +16,6 @@ import { codeOf } from '../chainLists.js';
 import { batchOptions, type Scope } from '../scope.js';
 import { askOracle, distinct } from './oracle.js';
 import { type ParsedTest, ruleTests } from './rulings.js';
-import { catchingVariants, drawVariants } from './variants.js';
 
 /** Candidates that share a suite, and the test turns written for them. */
 export interface JudgingTask {
@@ -27,7 +26,6 @@ export interface JudgingTask {
   suite: 'baseline' | 'hidden'; // which tests of the problem the suite begins with
   pool?: TestCase[]; // tests of earlier steps, which follow in the suite
   book?: TestCase[]; // tests of the mistake book
-  addsVariants?: boolean; // whether programs also run on changes of the written inputs
 }
 
 interface ParsedTurn {
@@ -53,14 +51,9 @@ export async function judgeTasks(
   const programsOf = ({ problem }: JudgingTask, chains: Chain[]) =>
     chains.map((chain) => codeOf(chain, problem, config));
   const candidates = tasks.map((task) => programsOf(task, task.candidates));
-  const drawn = tasks.map((task, t) => {
-    if (!task.addsVariants) return [];
-    const own = parsed[t]!.flatMap(({ tests }) => tests);
-    return drawVariants(task.problem, own, candidates[t]!, config.seed);
-  });
   const written = tasks.map((task, t) => ({
     problem: task.problem,
-    turns: [...parsed[t]!, { tests: drawn[t]! }],
+    turns: parsed[t]!,
     votes: isVotedOn(task.problem, task.suite, config),
     programs: task.voters ? programsOf(task, task.voters) : candidates[t]!,
   }));
@@ -77,35 +70,29 @@ export async function judgeTasks(
       // the answer of the reference is expected, which may be a float where the test has an int
       return { args: test.args, expected: ruling.answer, ...(!ruling.isRight && { corrected: true }) };
     };
-    return { ...buildSuite(given, task.book, parsed[t]!, use), variants: drawn[t]!.flatMap((test) => use(test) ?? []) };
+    return buildSuite(given, task.book, parsed[t]!, use);
   });
-  const run = (suites: GivenTest[][]) => {
-    const all = tasks.map(({ problem }, t) => ({ problem, programs: candidates[t]!, tests: suites[t]! }));
-    return runPrograms(sandbox, config.limits, all, options);
-  };
-  const onSuites = await run(built.map(({ suite }) => suite.map(({ test }) => test)));
-  const onVariants = await run(built.map(({ variants }) => variants)); // separate runs, which use no time of the suite's runs
+  const all = tasks.map(({ problem }, t) => {
+    return { problem, programs: candidates[t]!, tests: built[t]!.suite.map(({ test }) => test) };
+  });
+  const { runs, executions } = await runPrograms(sandbox, config.limits, all, options);
   const judged = tasks.map((task, t): SuiteVerdicts => {
-    const { suite, turns, variants } = built[t]!;
+    const { suite, turns } = built[t]!;
     const votes = oracle.votes(task.problem);
-    const runs = onSuites.runs[t]!;
-    const [verdicts, others] = [runs, onVariants.runs[t]!].map((own) => own.map((one) => one.verdicts));
-    const kept = catchingVariants(verdicts!, others!);
     return {
       problemId: task.problem.id,
       candidates: task.candidates.map((chain, c) => ({
         sample: chain.sample,
         empty: candidates[t]![c] === '',
-        ...(!runs[c]!.parses && { unparsed: true }),
+        ...(!runs[t]![c]!.parses && { unparsed: true }),
       })),
-      suite: [...suite, ...kept.map((v): SuiteTest => ({ origin: 'generated', test: variants[v]! }))],
-      verdicts: verdicts!.map((own, c) => [...own, ...kept.map((v) => others![c]![v]!)]),
+      suite,
+      verdicts: runs[t]!.map(({ verdicts }) => verdicts),
       turns,
       ...(votes && { votes }),
     };
   });
-  const executions = oracle.executions + sources.size;
-  return { judged, executions: executions + onSuites.executions + onVariants.executions };
+  return { judged, executions: oracle.executions + sources.size + executions };
 }
 
 type Called = Pick<Problem, 'functionSignature' | 'entry' | 'calling'>;

@@ -1,7 +1,6 @@
 // How many answers of a step or an evaluation are cut, empty or missing because their prompt does not fit.
 import { countAnswersOf, sharesOf, warningsOf } from '../../core/run/answerShares.js';
 import { ROLES, type Role, type SampledTurn } from '../../core/schema/chain.js';
-import { isModel } from '../../core/schema/config.js';
 import type { RunRef } from '../../core/schema/runRef.js';
 import type { CountAnswersInput, CountAnswersOutput } from '../../method/sample.js';
 import type { Ref, Store } from '../../store/store.js';
@@ -11,7 +10,7 @@ type Input = Omit<CountAnswersInput, 'run'> & { run: Pick<RunRef, 'config'> };
 
 export async function countAnswers({ store }: { store: Store }, input: Input): Promise<CountAnswersOutput> {
   const config = await readConfig(store, input.run);
-  const isSampled = isModel(config.discriminator.writer);
+  const isSampled = config.discriminator.writer === 'model';
   const chains = (await readAll(store, input.chains)).flat();
   const written: Record<Role, SampledTurn[]> = {
     generator: chains.flatMap(({ turns }) => turns),

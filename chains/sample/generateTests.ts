@@ -6,7 +6,7 @@ import { testAnswer } from '../../core/prompts/answers.js';
 import { testRequest } from '../../core/prompts/prompts.js';
 import { sliceOf } from '../../core/run/shards.js';
 import type { Chain, TestBatch, TestTarget } from '../../core/schema/chain.js';
-import { isModel, type RunConfig } from '../../core/schema/config.js';
+import type { RunConfig } from '../../core/schema/config.js';
 import type { ShardResult } from '../../method/activity.js';
 import type { GenerateTestsInput, GenerateTestsOutput, TestTargets } from '../../method/sample.js';
 import { openRole, problemOf, readConfig, readProblems } from '../artifacts.js';
@@ -43,7 +43,7 @@ export async function generateTests(scope: Scope, input: GenerateTestsInput): Pr
     ),
   );
   const jobs = input.shard ? sliceOf(all, input.shard) : all;
-  const write = isModel(config.discriminator.writer) ? sampleJobs : drawTurns;
+  const write = config.discriminator.writer === 'model' ? sampleJobs : drawTurns;
   const { turns, tokens } = await write(scope, input, config, jobs);
   const batch: TestBatch = {
     targets,

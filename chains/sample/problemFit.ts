@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { promptOf } from '../../core/rl/trajectories.js';
 import type { Role, Turn } from '../../core/schema/chain.js';
-import { isModel, modelOf, type RunConfig } from '../../core/schema/config.js';
+import { modelOf, type RunConfig } from '../../core/schema/config.js';
 import type { Rejected } from '../../core/schema/problem.js';
 import type { Chat, Engine } from '../../ml/engine/engine.js';
 import type { Scope } from '../scope.js';
@@ -29,7 +29,7 @@ export async function openReaders(scope: Scope, config: RunConfig): Promise<Read
     return { engine, chat: engine.chat(config.templateArguments) };
   };
   const [generator, discriminator] = [await open('generator'), await open('discriminator')];
-  return { generator, discriminator: enabled && isModel(writer) ? discriminator : undefined };
+  return { generator, discriminator: enabled && writer === 'model' ? discriminator : undefined };
 }
 
 /** Why the models cannot read a problem. Undefined if each prompt leaves room for an answer after the shortest earlier answers. */

@@ -49,7 +49,6 @@ export const PRESETS = {
   tiny: TINY,
   'tiny-no-discriminator': { ...TINY, discriminator: { enabled: false } },
   nested: NESTED,
-  'nested-hybrid': { ...NESTED, discriminator: { writer: 'hybrid' } },
   // this model is too small to reason in stages; docs/results.md has its figures
   'smollm2-135m': {
     ...PUBLIC,

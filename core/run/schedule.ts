@@ -1,6 +1,6 @@
 // The plan of a run as data: the order of its policy updates. Nothing else decides the order.
 import type { Role, Stage } from '../schema/chain.js';
-import { isModel, type RunConfig, trainsDiscriminator } from '../schema/config.js';
+import { type RunConfig, trainsDiscriminator } from '../schema/config.js';
 
 export const PHASES = ['warm-start', 'discriminator', 'generator', 'alternating'] as const;
 export type Phase = (typeof PHASES)[number];
@@ -18,7 +18,7 @@ type ScheduleConfig = Pick<RunConfig, 'schedule' | 'discriminator' | 'warmStart'
 /** The supervised steps before the first stage, as stage 0: one epoch, the discriminator's steps first. */
 export function planWarmStart(config: ScheduleConfig): PlannedStep[] {
   const { warmStart, discriminator } = config;
-  const writes = discriminator.enabled && isModel(discriminator.writer);
+  const writes = discriminator.enabled && discriminator.writer === 'model';
   const discriminatorSteps = writes ? warmStart.discriminatorSteps : 0;
   return [
     ...new Array<Role>(discriminatorSteps).fill('discriminator'),

@@ -129,11 +129,6 @@ export const templateArgumentsSchema = z.record(
 );
 export type TemplateArguments = z.infer<typeof templateArgumentsSchema>;
 
-const WRITERS = ['model', 'random', 'dictionary', 'search', 'hybrid'] as const;
-
-/** Whether a model writes the tests, or the seeds from which a hybrid writer makes tests. */
-export const isModel = (writer: (typeof WRITERS)[number]): boolean => writer === 'model' || writer === 'hybrid';
-
 const fieldsSchema = z.strictObject({
   preset: z.string().default('custom'),
   seed: z.int().nonnegative().default(0),
@@ -190,9 +185,8 @@ const fieldsSchema = z.strictObject({
       model: z.string().nullable().default(null), // null: the generator's base
       // where the expected value of a test comes from. reference: the discriminator writes inputs only
       expected: z.enum(['model', 'reference']).default('model'),
-      // random: inputs near those of baseline tests; dictionary: also constants; search: reads the program and the reference;
-      // hybrid: inputs of a model, and near them
-      writer: z.enum(WRITERS).default('model'),
+      // random: inputs near those of baseline tests; dictionary: also constants; search: reads the program and the reference
+      writer: choice(['model', 'random', 'dictionary', 'search'], ['hybrid']).default('model'),
       targets: z.enum(['one', 'all']).default('one'), // how many samples of a problem get tests of their own in training
       trained: z.boolean().default(true), // false: the discriminator writes tests, but is not updated
     })
@@ -233,7 +227,7 @@ const checkedSchema = fieldsSchema
     path: ['discriminator', 'model'],
     message: 'cannot be set with rollouts, because a server has one base',
   })
-  .refine(({ discriminator: { writer, expected } }) => isModel(writer) || expected === 'reference', {
+  .refine(({ discriminator: { writer, expected } }) => writer === 'model' || expected === 'reference', {
     path: ['discriminator', 'writer'],
     message: 'random, dictionary and search need discriminator.expected: reference',
   })
@@ -278,7 +272,7 @@ export const runIdentity = (config: RunConfig): RunConfig => identityOf(config) 
 
 /** Whether the discriminator is a model that learns. */
 export const trainsDiscriminator = ({ discriminator }: Pick<RunConfig, 'discriminator'>): boolean =>
-  discriminator.enabled && discriminator.trained && isModel(discriminator.writer);
+  discriminator.enabled && discriminator.trained && discriminator.writer === 'model';
 
 /** The base model of a role. */
 export function modelOf({ model, discriminator }: Pick<RunConfig, 'model' | 'discriminator'>, role: Role): string {

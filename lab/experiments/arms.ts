@@ -69,13 +69,13 @@ export const ARMS: readonly Arm[] = [
   },
   {
     name: 'search',
-    question: 'Is it better than inputs found by a search in the code of reference and program?',
+    question: 'Do inputs found by a search in the code help? Both arms sample no tests',
+    against: 'baseline-tests',
     config: { discriminator: { writer: 'search', expected: 'reference' } },
   },
   {
     name: 'hybrid',
     question: 'Is it better if programs also meet changes of the written inputs?',
-    config: { discriminator: { writer: 'hybrid' } },
   },
   {
     name: 'frozen',

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { createActivities } from '../../activities/index.js';
-import { recordedSteps, replayStep } from '../../chains/replayStep.js';
 import { groupBy } from '../../core/base/groups.js';
 import { STAGES } from '../../core/schema/chain.js';
 import { runResultSchema } from '../../core/schema/run.js';
@@ -266,14 +265,6 @@ describe('a training run in one process', () => {
     assert.ok(
       searches.some(([reference, program]) => /def solve/.test(`${reference}`) && /def solve/.test(`${program}`)),
     );
-  });
-
-  it('trains both roles with a hybrid writer, and its rewards can be computed again', async () => {
-    await runPipeline(acts, 'run', { ...SMALL_RUN, discriminator: { writer: 'hybrid' } });
-    const steps = await recordedSteps(world.deps, 'run');
-    assert.deepEqual([...new Set(steps.map(({ role }) => role))].sort(), ['discriminator', 'generator']);
-    for (const step of steps)
-      assert.deepEqual((await replayStep(world.deps, 'run', step, true)).differs, [], `${step.role} ${step.step}`);
   });
 
   it('writes tests for one chain of each problem in a generator step, with testTurns turns for a stage', async () => {

@@ -95,7 +95,6 @@ describe('the documentation of the core', () => {
     const others: Partial<Record<PresetName, PresetName>> = {
       'tiny-no-discriminator': 'tiny',
       nested: 'tiny',
-      'nested-hybrid': 'nested',
       'qwen3-0.6b': 'qwen-0.5b',
       'llama-1b': 'qwen-0.5b',
       'qwen-1.5b': 'qwen-0.5b',

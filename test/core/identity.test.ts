@@ -23,7 +23,6 @@ const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
   ['e88cd6a4f357ecdf', { preset: 'tiny' }],
   ['a568c7c23ad721c5', { preset: 'tiny-no-discriminator' }],
   ['be37eeaf943c1e81', { preset: 'nested' }],
-  ['f840d3d0cde55a13', { preset: 'nested-hybrid' }],
   ['2e72968860541935', { preset: 'smollm2-135m' }],
   ['2b04fbb38abea60e', before('qwen-0.5b', 'none')],
   ['54f6945bb8318f1a', before('qwen3-0.6b', 'none')],
