@@ -2,6 +2,7 @@
 // this process.
 import { collectSolutions } from '../chains/judge/collectSolutions.js';
 import { executeSuite } from '../chains/judge/executeSuite.js';
+import { hardenProblems } from '../chains/judge/hardenProblems.js';
 import { measureEvaluation } from '../chains/judge/measureEvaluation.js';
 import { selectChains } from '../chains/judge/selectChains.js';
 import { summariseEvaluation } from '../chains/judge/summariseEvaluation.js';
@@ -43,6 +44,7 @@ const IMPLEMENTATIONS = [
   implement(method.selectChains, selectChains),
   implement(method.executeSuite, executeSuite),
   implement(method.collectSolutions, collectSolutions),
+  implement(method.hardenProblems, hardenProblems),
   implement(method.computeRewards, computeRewards),
   implement(method.measureStep, measureStep),
   implement(method.scoreShard, scoreShard),

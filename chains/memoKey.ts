@@ -16,7 +16,8 @@ export function keyInputs(input: unknown): object {
 }
 
 /** Results depend on these digests, not on the run's id, the location of its models or its device. */
-export function runIdentityOf({ bases, config, problems }: RunRef): object {
+export function runIdentityOf({ bases, config, problems }: Pick<RunRef, 'config'> & Partial<RunRef>): object {
+  if (bases === undefined) return { config };
   const identityOf = ({ modelDigest, adapterConfig }: RunRef['bases']['generator']) => ({ modelDigest, adapterConfig });
   const [generator, discriminator] = [identityOf(bases.generator), identityOf(bases.discriminator)];
   return { bases: { generator, discriminator }, config, problems };

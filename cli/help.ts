@@ -66,6 +66,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'problems check': ['problems check problems.jsonl', 'problems check HumanEvalPlus.jsonl.gz --packages numpy'],
   'problems import': ['problems import mbpp.jsonl --out problems.jsonl'],
   attack: ['attack new.py --against old.py', 'attack new.py --against old.py --function solve --out test_attack.py'],
+  harden: [
+    'harden problems.jsonl --out hardened.jsonl',
+    'harden problems.jsonl --programs samples.jsonl --out hardened.jsonl',
+  ],
   'sandbox run': ['sandbox run --input programs.jsonl', 'sandbox run -i programs.jsonl --mode pytest --sandbox docker'],
   'config schema': ['config schema > gauntlet.config.schema.json'],
 };

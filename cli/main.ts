@@ -17,6 +17,7 @@ import { addDoctor } from './commands/doctor.js';
 import { addEvaluate } from './commands/evaluate.js';
 import { addExport } from './commands/export.js';
 import { addFork } from './commands/fork.js';
+import { addHarden } from './commands/harden.js';
 import { addModel } from './commands/model.js';
 import { addProblems } from './commands/problems.js';
 import { addReplay } from './commands/replay.js';
@@ -47,7 +48,7 @@ const GROUPS: [heading: string, commands: ((program: Command) => void)[]][] = [
     [addDashboard, addReport, addExport, addReplay, addCheckpoints, addEvaluate, addShow, addSolve, addServe],
   ],
   ['Server and store:', [addUp, addWorker, addTemporal, addStore, addDoctor, addSetup]],
-  ['Tools:', [addAttack, addModel, addProblems, addSandbox, addConfig]],
+  ['Tools:', [addAttack, addHarden, addModel, addProblems, addSandbox, addConfig]],
 ];
 
 const STUCK_MS = 2_000; // bin/gauntlet.mjs waits longer for open handles

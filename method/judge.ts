@@ -3,6 +3,7 @@ import type { Ref } from '../core/base/ref.js';
 import type { ReplayBuffer } from '../core/rewards/archive.js';
 import type { Chain, TestBatch, TestTarget } from '../core/schema/chain.js';
 import type { ChainView } from '../core/schema/chainView.js';
+import type { Problem, Rejected } from '../core/schema/problem.js';
 import type { Position, RunRef } from '../core/schema/runRef.js';
 import type { Solution } from '../core/schema/solving.js';
 import type { SuiteVerdicts } from '../core/schema/verdicts.js';
@@ -63,4 +64,37 @@ export interface CollectSolutionsOutput {
 
 export const collectSolutions = result<CollectSolutionsInput, CollectSolutionsOutput>('collectSolutions', 6, {
   queue: 'cpu',
+});
+
+/** A problem, and programs that may be wrong. */
+export interface HardeningTask {
+  problem: Problem;
+  programs: string[];
+}
+
+/** A problem with the tests that were added, and how many wrong programs are known; or why the problem cannot be used. */
+export type Hardened =
+  | {
+      problem: Problem; // new tests follow its baseline tests
+      added: number; // how many tests are new
+      wrong: number; // the programs that a test catches
+      cheating: string[]; // those of them that pass the given tests
+      left: number; // how many of these still pass
+    }
+  | Rejected;
+
+export interface HardenProblemsInput {
+  run: Pick<RunRef, 'runId' | 'config' | 'engine'>;
+  part: Ref<HardeningTask[]>;
+  tests: number; // the most tests that are added to a problem
+}
+
+export interface HardenProblemsOutput {
+  hardened: Ref<Hardened[]>;
+  executions: number;
+}
+
+export const hardenProblems = result<HardenProblemsInput, HardenProblemsOutput>('hardenProblems', 1, {
+  queue: 'sandbox',
+  needs: 'sandbox',
 });

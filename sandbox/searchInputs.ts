@@ -10,7 +10,7 @@ const read = (name: string): string => readFileSync(join(ROOT, `sandbox/search/$
 const CODE = ['distances', 'changes', 'search'].map(read).join('\n\n');
 /** Large limits, because a slow machine must find the same inputs. */
 const LIMITS = limitsSchema.parse({ cpuSeconds: 60, caseCpuSeconds: 60, wallSeconds: 120 });
-const RUNS = 1000; // the most inputs on which program and reference run
+const RUNS = 1000;
 export const MOST_KNOWN = 32;
 
 export interface InputSearch {
@@ -20,6 +20,8 @@ export interface InputSearch {
   known: readonly Value[][]; // inputs that the reference accepts; if there are none, its annotations say where to begin
   count: number;
   seed: number;
+  runs?: number; // the most inputs on which program and reference run
+  grows?: boolean; // large inputs come first
   shrinks?: boolean; // only inputs on which the two differ, made as simple as possible
 }
 
@@ -42,7 +44,9 @@ export async function searchInputs(
 
 /** The execution that does a search. */
 export function searchJob(search: InputSearch, at = 0): ExecutionJob {
-  const { reference, program, entry, known, count, seed, shrinks = false } = search;
-  const inputs = [[reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, RUNS, shrinks] as Value[]];
+  const { reference, program, entry, known, count, seed, runs = RUNS, shrinks = false, grows = false } = search;
+  const inputs = [
+    [reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, runs, shrinks, grows] as Value[],
+  ];
   return { id: `search:${at}`, code: CODE, entry: 'search', inputs, limits: LIMITS };
 }

@@ -6,7 +6,6 @@ import { CachedStore } from '../../dashboard/data/cachedStore.js';
 import { readRunRecords } from '../../dashboard/data/records.js';
 import { openStore } from '../../store/openStore.js';
 import { MANIFEST } from '../../store/runs.js';
-import { deepcoderProblems } from '../export/deepcoder.js';
 import type { ExportedFiles, Exporter } from '../export/exporter.js';
 import { checkTarget, writeFolder } from '../export/folder.js';
 import { inspectLogs } from '../export/inspect.js';
@@ -21,7 +20,6 @@ const FORMATS = {
   jsonl: metricLines,
   tensorboard: eventFiles,
   inspect: inspectLogs,
-  deepcoder: deepcoderProblems,
 } satisfies Record<string, Exporter>;
 const MARKER = 'gauntlet-export.json'; // this file is written last, and shows that a folder may be replaced
 
@@ -35,12 +33,12 @@ interface Flags extends StoreFlags {
 export function addExport(program: Command): void {
   const command = program
     .command('export')
-    .description('write the metrics, rollouts, evaluations or problems of a run for other tools')
+    .description('write the metrics, rollouts or evaluations of a run for other tools')
     .argument(...RUN)
     .addOption(
       new Option(
         '--format <format>',
-        'jsonl: JSON lines of metrics; tensorboard: event files; inspect: logs of evaluations for Inspect; deepcoder: problems with the tests that were written for them',
+        'jsonl: JSON lines of metrics; tensorboard: event files; inspect: logs of evaluations for Inspect',
       )
         .choices(Object.keys(FORMATS))
         .makeOptionMandatory(),

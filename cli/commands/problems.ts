@@ -21,7 +21,7 @@ import {
 import { openCounter } from '../terminal/counter.js';
 import { interruptible } from '../terminal/interrupt.js';
 import { counted, createOutput, type Output } from '../terminal/output.js';
-import { openResults, type Results } from '../terminal/resultLines.js';
+import { openBoth } from '../terminal/resultLines.js';
 import { openRowBar } from '../terminal/rowBar.js';
 
 interface Flags extends LimitFlags, ReadingFlags {
@@ -75,7 +75,7 @@ async function run(name: string, { files, options, source }: ProvidedProblems, f
   output.note(`${shown}: ${counted(count, 'problem')}, format ${entries.format}`);
   noteUnread(entries.unread, output.note);
   await interruptible(async (stop) => {
-    const files = flags.out === undefined ? undefined : await openFiles(flags.out);
+    const files = flags.out === undefined ? undefined : await openBoth(flags.out, 'quarantined');
     let sandbox: Sandbox | undefined;
     const bar = openRowBar(count, 'problems');
     try {
@@ -88,23 +88,23 @@ async function run(name: string, { files, options, source }: ProvidedProblems, f
         total++;
         if ('reason' in health) {
           quarantined.push({ id, reason: health.reason });
-          await files?.quarantine.write({ id, reason: health.reason });
+          await files?.second.write({ id, reason: health.reason });
           if (!output.json) output.note(`${id}: ${health.reason}`);
         } else {
           if (health.leftOut) output.note(`left out ${health.leftOut.id}: ${health.leftOut.reason}`);
-          await files?.problems.write(toRecord(health.problem));
+          await files?.main.write(toRecord(health.problem));
         }
         bar.update(total, `${quarantined.length} quarantined`);
       }
-      await files?.quarantine.commit();
-      await files?.problems.commit();
+      await files?.second.commit();
+      await files?.main.commit();
       bar.stop();
-      conclude(output, { total, healthy: total - quarantined.length, quarantined }, flags.out);
+      conclude(output, { total, healthy: total - quarantined.length, quarantined }, flags.out, files?.path);
     } finally {
       bar.stop();
       stop.abort(); // after a fault, other problems may still be running
-      await files?.problems.close();
-      await files?.quarantine.close();
+      await files?.main.close();
+      await files?.second.close();
       await sandbox?.close();
     }
   });
@@ -129,26 +129,14 @@ async function examineEntry(
   return { id: problem.id, health: await examineProblem(problem, sandbox, { limits, signal }) };
 }
 
-/** Opens both output files, which are written completely or not at all. */
-async function openFiles(out: string): Promise<{ problems: Results; quarantine: Results }> {
-  const problems = await openResults(out, '--out');
-  try {
-    return { problems, quarantine: await openResults(quarantineOf(out), '--out') };
-  } catch (error) {
-    await problems.close();
-    throw error;
-  }
-}
-
-const quarantineOf = (out: string): string => `${out.replace(/\.jsonl?$/, '')}.quarantined.jsonl`;
-
 function conclude(
   output: Output,
   summary: { total: number; healthy: number; quarantined: Quarantined[] },
   out: string | undefined,
+  rest: string | undefined,
 ): void {
   const { total, healthy, quarantined } = summary;
-  const written = out === undefined ? '' : `; written to ${out}, the rest to ${quarantineOf(out)}`;
+  const written = out === undefined ? '' : `; written to ${out}, the rest to ${rest}`;
   output.result(
     summary,
     () => `${healthy} of ${counted(total, 'problem')} healthy, ${quarantined.length} quarantined${written}`,

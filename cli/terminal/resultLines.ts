@@ -24,6 +24,18 @@ export async function openResults(path: string | undefined, flag = '--output'): 
   return path === undefined ? standardOutput() : intoFile(path, flag);
 }
 
+/** Opens the file that --out names, and `<file>.<rest>.jsonl` beside it. Each is written completely or not at all. */
+export async function openBoth(out: string, rest: string): Promise<{ main: Results; second: Results; path: string }> {
+  const path = `${out.replace(/\.jsonl?$/, '')}.${rest}.jsonl`;
+  const main = await openResults(out, '--out');
+  try {
+    return { main, second: await openResults(path, '--out'), path };
+  } catch (error) {
+    await main.close();
+    throw error;
+  }
+}
+
 function standardOutput(): Results {
   let broken: Error | undefined; // set when the reader has closed the pipe
   const onError = (error: Error): void => {

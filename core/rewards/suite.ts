@@ -77,6 +77,19 @@ export function assembleSuite(
   return [...suite.values()];
 }
 
+/** Takes the test that catches the most of the remaining programs, until no program remains, or `most` tests are taken. */
+export function fewestTests<P, T extends { caught: ReadonlySet<P> }>(tests: readonly T[], most = Infinity): T[] {
+  const left = new Set(tests.flatMap(({ caught }) => [...caught]));
+  const taken: T[] = [];
+  while (left.size > 0 && taken.length < most) {
+    const catches = ({ caught }: T): number => [...caught].filter((one) => left.has(one)).length;
+    const best = tests.reduce((a, b) => (catches(b) > catches(a) ? b : a));
+    for (const one of best.caught) left.delete(one);
+    taken.push(best);
+  }
+  return taken;
+}
+
 /** Problem id → its latest valid generated tests, oldest first. */
 export type TestPool = Record<string, TestCase[]>;
 

@@ -19,14 +19,14 @@ class _Pool:
         leaves = [value for args in known for _, value in _leaves(args) if not isinstance(value, _Letter)]
         numbers = [value for value in [*constants, *leaves] if _is_number(value) and math.isfinite(value)]
         near = [number + by for number in numbers for by in (-1, 1)]
+        self.mixes = any("isinstance(" in source for source in sources)  # arguments may have several types
         self.values = {}
-        for value in [*leaves, *constants, *near, *map(str, numbers), 0, 1, "", "a"]:
+        for value in [*leaves, *constants, *near, *map(str, numbers), 0, 1, "", "a", *([True, None] if self.mixes else [])]:
             self.values.setdefault(type(value), []).append(value)
         self.letters = sorted({*"".join(self.values[str]), *"aZ0 (-,"})
         self.most = 2 * max([500, *map(abs, numbers)])  # the largest size of a number
         self.longest = 2 * max([4, *[len(value) for value in leaves if isinstance(value, (str, list, tuple))]])
         self.known = known
-        self.mixes = any("isinstance(" in source for source in sources)  # arguments may have several types
 
     def allows(self, value):
         if isinstance(value, _Letter):

@@ -13,21 +13,25 @@ import random
 import re
 
 MOST_STUCK = 40  # moves without a gain, after which a descent ends
-ALL_EVENTS = 3_000_000  # of all runs together: seconds of CPU time
+MEAN_EVENTS = 3000  # of a run
 SHRINKING = 500  # the most runs to make one input simpler
 MOST_ITEMS = 10_000  # of a generator
+MOST_GROWN = 2  # known inputs
+DOUBLINGS = 4
 
 
-def search(reference, program, entry, known, count, seed, budget, shrinks=False):
+def search(reference, program, entry, known, count, seed, budget, shrinks=False, grows=False):
     """Returns up to `count` lists of arguments. Those on which program and reference differ come first.
 
     known: lists of arguments that the reference accepts; they are not returned. If there are none, the annotations of the reference
     say where to begin; None if it accepts nothing near these. program: "" if it may not be read. budget: the most inputs on which both
     run. shrinks: also begins with the annotations, and returns only inputs on which the two differ, made as simple as possible.
+    grows: large inputs come first.
     """
     examples = _examples(reference, entry) if shrinks or not known else []
     found = _Search(reference, program, entry, known, examples, seed, budget)
-    inputs = found.inputs(count)
+    large = found.grown() if grows else []
+    inputs = [*large, *found.inputs(count)][:count]
     return None if not found.known else found.simplest(count) if shrinks else inputs
 
 
@@ -39,7 +43,7 @@ class _Search:
         self.caches = []
         self.functions = [self._load(source, entry) for source in (reference, program) if source]
         self.left = budget  # runs
-        self.events = ALL_EVENTS
+        self.events = MEAN_EVENTS * budget
         self.pool = _Pool([reference, program], [*known, *examples])
         self.known = [*self._accepted(examples), *known]
         self.best = {}  # the goals that were reached, each with its distance and the nearest input
@@ -70,6 +74,22 @@ class _Search:
                 self._walk()
         self.random.shuffle(self.first)
         return [*self.different, *self.first, *self.again][:count]
+
+    def grown(self):
+        """Known inputs with a number, or all collections, doubled as often as the reference answers: slow programs fail."""
+        large = []
+        for args in self.known[-MOST_GROWN:]:
+            numbers = [[at] for at, value in enumerate(args) if type(value) is int]
+            for places in [*numbers, [at for at, value in enumerate(args) if isinstance(value, (str, list, tuple))]]:
+                grown = args
+                for _ in range(DOUBLINGS):
+                    new = [value + value if at in places else value for at, value in enumerate(grown)]
+                    if new == grown or self._run(new) is None:
+                        break
+                    grown = new
+                if grown is not args:
+                    self._keep(grown, large)
+        return large
 
     def _walk(self):
         """Changes an input at random."""

@@ -5,20 +5,15 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createActivities } from '../../activities/index.js';
-import { deepcoderProblems } from '../../cli/export/deepcoder.js';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
 import type { Ref } from '../../core/base/ref.js';
 import { countOutcomes, type Outcome } from '../../core/rewards/outcomes.js';
 import type { ProblemResult } from '../../core/schema/evaluation.js';
-import type { Problem } from '../../core/schema/problem.js';
-import type { Value } from '../../core/schema/value.js';
-import type { SuiteVerdicts } from '../../core/schema/verdicts.js';
 import type { GroupView, RunView, StepView } from '../../dashboard/api.js';
 import { openResources, type Resources } from '../../dashboard/data/resources.js';
-import { checkProblems, loadProblems } from '../../data/problems.js';
 import { openStore } from '../../store/openStore.js';
 import { NATIVE_PYTHON } from '../sandbox/native.js';
-import { addProblem, type Doubles, doubles, problemSet, SMALL_RUN } from '../support/doubles.js';
+import { type Doubles, doubles, SMALL_RUN } from '../support/doubles.js';
 import { pluck } from '../support/pluck.js';
 import { runPipeline } from '../support/runs.js';
 import { findable, needTemporal, startServer, workersOver } from '../workflows/server.js';
@@ -140,73 +135,6 @@ describe('gauntlet export', () => {
       const [example] = runs.test!.texts.example!;
       assert.match(example!, /problem add-\d+/);
       assert.ok(example!.split('\n').every((line) => line.startsWith('    ')));
-    });
-  });
-
-  describe('in the format deepcoder', () => {
-    it('writes the problems of all steps that have valid tests, in a form that gauntlet can read', async () => {
-      await exported('--format', 'deepcoder');
-      const file = join(out, 'problems.jsonl');
-      const { train, validation, test, rejected } = await loadProblems(file);
-      assert.equal((await checkProblems(file))?.format, 'deepcoder');
-      assert.equal(rejected, undefined);
-      const all = new Map(
-        Object.values(problemSet())
-          .flat()
-          .map((problem) => [problem.id, problem]),
-      );
-      const read = [...train, ...validation, ...test];
-      assert.ok(read.length > 1);
-      for (const { id, entry, baselineTests, referenceSolution } of read) {
-        const own = all.get(id)!;
-        assert.deepEqual([entry, referenceSolution], [own.entry, own.referenceSolution]);
-        assert.deepEqual(baselineTests.slice(0, own.baselineTests.length), own.baselineTests);
-      }
-      assert.ok(read.some(({ id, baselineTests }) => baselineTests.length > all.get(id)!.baselineTests.length));
-    });
-
-    it('writes the fewest tests that catch what the baseline tests miss, and only values that JSON can express', async () => {
-      const problem: Problem = { ...addProblem(1), baselineTests: [{ args: [0], expected: 1 }] };
-      const generated = (args: Value[], expected: Value) => ({
-        origin: 'generated' as const,
-        test: { args, expected },
-      });
-      const judged: SuiteVerdicts[] = [
-        {
-          problemId: problem.id,
-          candidates: [0, 1, 2, 3].map((sample) => ({ sample, empty: false })),
-          suite: [
-            { origin: 'baseline', test: problem.baselineTests[0]! },
-            generated([1], 2),
-            generated([{ f: '2.5' }], { f: '3.5' }),
-            generated([{ t: [3] }], 4),
-            generated([5], 6),
-          ],
-          // the last program fails the baseline test, so no other test is needed to catch it
-          verdicts: [
-            ['pass', 'fail', 'fail', 'pass', 'pass'],
-            ['pass', 'pass', 'fail', 'pass', 'pass'],
-            ['pass', 'pass', 'pass', 'fail', 'pass'],
-            ['fail', 'pass', 'pass', 'pass', 'fail'],
-          ],
-          turns: [],
-        },
-      ];
-      const { store } = world.deps;
-      const artifacts = {
-        verdicts: await store.putJson(judged),
-        problems: await store.putJson({ train: [problem], validation: [], test: [] }),
-      };
-      const records = { metrics: [{ kind: 'step', step: 1, artifacts }] };
-      const files: string[] = [];
-      for await (const [, content] of deepcoderProblems({ id: 'x', store, records } as never))
-        files.push(String(content));
-      const row = JSON.parse(files.join('')) as { tests: string; uid: string; metadata: string };
-      assert.deepEqual([row.uid, row.metadata], [problem.id, '{"func_name":"solve"}']);
-      assert.deepEqual(pluck(JSON.parse(row.tests) as { input: string; output: string }[], 'input', 'output'), [
-        ['0', '1'],
-        ['2.5', '3.5'],
-      ]);
     });
   });
 

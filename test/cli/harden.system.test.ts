@@ -1,0 +1,93 @@
+// `gauntlet harden` adds tests that catch wrong programs which the given tests let pass.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { EXIT } from '../../cli/terminal/exitCodes.js';
+import { loadProblems } from '../../data/problems.js';
+import { gauntlet, removeFolders, temporaryFolder } from './support.js';
+
+const problem = (id: string, reference: string, ...asserts: string[]) => ({
+  id,
+  description: `Write ${id}.`,
+  function_signature: reference.split('\n')[0],
+  baseline_tests: asserts,
+  reference_solution: reference,
+});
+const CLAMP = 'def clamp(x, low, high):\n    return max(low, min(x, high))';
+const PROBLEMS = [
+  problem('clamp', CLAMP, 'assert clamp(5, 0, 10) == 5', 'assert clamp(6, -3, 7) == 6'),
+  problem('double', 'def double(x):\n    return 2 * x', 'assert double(3) == 6', 'assert double(0) == 0'),
+  problem('broken', 'def broken(x):\n    return x', 'assert broken(1) == 2'),
+];
+const CHEAT = 'def clamp(x, low, high):\n    return min(x, high)';
+const lines = (...rows: object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+
+describe('gauntlet harden', () => {
+  let folder: string;
+  before(async () => {
+    const programs = [CHEAT, CLAMP].map((solution) => ({ task_id: 'clamp', solution }));
+    const files = { 'set.jsonl': lines(...PROBLEMS), 'programs.jsonl': lines(...programs), 'bad.jsonl': '{"id": 1}\n' };
+    folder = await temporaryFolder(files);
+  });
+  after(removeFolders);
+  const at = (name: string): string => join(folder, name);
+  const harden = (...args: string[]) =>
+    gauntlet(['harden', at('set.jsonl'), '--sandbox', 'wasm', '--store', at('store'), '--json', ...args]);
+  const read = (name: string) => {
+    const rows = readFileSync(at(name), 'utf8').trim().split('\n');
+    return rows.map((row) => JSON.parse(row));
+  };
+
+  it('adds few tests that catch a program which passes the given ones, and names that program', async () => {
+    const { code, out, err } = await harden('--programs', at('programs.jsonl'), '-o', at('hard.jsonl'));
+    assert.equal(code, EXIT.ok, err);
+    const { problems, before, after, leftOut } = JSON.parse(out);
+    assert.equal(problems, 2);
+    assert.ok(before.problems >= 1);
+    assert.equal(after.problems, 0);
+    assert.equal(leftOut[0].id, 'broken');
+    const [clamp, double] = read('hard.jsonl');
+    const added = clamp.baseline_tests.slice(2);
+    assert.ok(added.length >= 1 && added.length <= 5);
+    assert.ok(added.some(({ args: [x, low] }: { args: number[] }) => x! < low!));
+    for (const { args, expected } of [...added, ...double.baseline_tests.slice(2)])
+      assert.equal(expected, args.length === 1 ? 2 * args[0] : Math.max(args[1], Math.min(args[0], args[2])));
+    const cheating = read('hard.cheating.jsonl').map(({ solution }) => solution);
+    assert.ok(cheating.includes(CHEAT) && !cheating.includes(CLAMP));
+    await harden('--programs', at('programs.jsonl'), '-o', at('again.jsonl'));
+    assert.equal(readFileSync(at('again.jsonl'), 'utf8'), readFileSync(at('hard.jsonl'), 'utf8'));
+  });
+
+  it('writes the forms of DeepCoder and EvalPlus, with at most as many new tests as --tests says', async () => {
+    for (const form of ['deepcoder', 'evalplus'])
+      assert.equal((await harden('--as', form, '--tests', '1', '-o', at(`${form}.jsonl`))).code, EXIT.ok);
+    assert.deepEqual(Object.values(await loadProblems(at('deepcoder.jsonl'))).flat().length, 2);
+    assert.deepEqual(
+      read('deepcoder.jsonl').map(({ uid, tests }) => [uid, JSON.parse(tests).length]),
+      [
+        ['clamp', 3],
+        ['double', 3],
+      ],
+    );
+    const [{ task_id, entry_point, base_input, plus_input }] = read('evalplus.jsonl');
+    assert.deepEqual(
+      [task_id, entry_point, base_input],
+      [
+        'clamp',
+        'clamp',
+        [
+          [5, 0, 10],
+          [6, -3, 7],
+        ],
+      ],
+    );
+    assert.equal(plus_input.length, 1);
+  });
+
+  it('names the row that is no program, and writes nothing', async () => {
+    const { code, err, out } = await harden('--programs', at('bad.jsonl'), '-o', at('none.jsonl'));
+    assert.equal(code, EXIT.usage);
+    assert.match(out + err, /bad\.jsonl: line 1: .*task_id/);
+    assert.ok(!existsSync(at('none.jsonl')));
+  });
+});
