@@ -99,6 +99,10 @@ const openOf = (problem: Problem): Open => ({ problem, given: [], programs: [], 
 const leftOf = ({ passed, found }: Open): string[] =>
   passed.filter((code) => !found.some(({ caught }) => caught.has(code)));
 
+/** Whether only the truth value of an answer counts, as in each of the given tests. */
+const asksTruth = ({ baselineTests }: Problem): boolean =>
+  baselineTests.length > 0 && baselineTests.every(({ truth }) => truth);
+
 const canSearch = ({ problem }: Open): boolean => problem.calling === undefined;
 
 /** The search for a difference between a program and the reference; without a program, for inputs that reach new conditions. */
@@ -165,8 +169,9 @@ async function tryInputs(
   });
   const jobs = open.flatMap(({ problem }, i) =>
     [1, 2].map((time): ExecutionJob => {
-      const { id, entry, calling, referenceSolution = '' } = problem;
-      return { id: `reference:${id}:${time}`, code: referenceSolution, entry, calling, inputs: asked[i]!, limits };
+      const { id, entry, calling, referenceSolution: code = '' } = problem;
+      const truth = asksTruth(problem) ? [...asked[i]!.keys()] : undefined;
+      return { id: `reference:${id}:${time}`, code, entry, calling, inputs: asked[i]!, truth, limits };
     }),
   );
   const answers = (await sandbox.run(jobs, options)).map(({ calls }) => calls);
@@ -179,7 +184,8 @@ async function tryInputs(
       const [once, again] = [answers[2 * i]![k]!, answers[2 * i + 1]![k]!];
       if (once.kind !== 'value' || judge(again, once.value, 'strict') !== 'pass') return [];
       if (problem.validator !== undefined && !isYes(allowed[i]![k]!)) return [];
-      return JSON.stringify(once.value).length > MOST_BYTES ? [] : [{ args, expected: once.value }];
+      const test: TestCase = { args, expected: once.value, ...(asksTruth(problem) && { truth: true }) };
+      return JSON.stringify(once.value).length > MOST_BYTES ? [] : [test];
     }),
   );
   const suites = open.map(({ problem, tried }, i) => ({ problem, programs: tried, tests: tests[i]! }));

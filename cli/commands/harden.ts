@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
+import { GauntletError } from '../../core/base/errors.js';
 import { parseAs } from '../../core/base/issues.js';
 import type { Ref } from '../../core/base/ref.js';
 import { resolveConfig } from '../../core/config/presets.js';
@@ -95,6 +96,10 @@ async function run({ files: sources, options }: ProvidedProblems, flags: Flags):
         if (row) await files.main.write(row);
         for (const solution of cheating) await files.second.write({ task_id: problem.id, solution });
       }
+    if (facts.length === 0) {
+      const { id, reason } = leftOut[0] ?? { id: flags.out, reason: 'it has no problem' };
+      throw new GauntletError('BAD_INPUT', `no problem can be used: ${id}: ${reason}`);
+    }
     await files.second.commit();
     await files.main.commit();
     for (const { id, reason } of leftOut) output.note(`left out ${id}: ${reason}`);

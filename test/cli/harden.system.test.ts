@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT } from '../../cli/terminal/exitCodes.js';
+import type { TestCase } from '../../core/schema/problem.js';
 import { loadProblems } from '../../data/problems.js';
 import { gauntlet, removeFolders, temporaryFolder } from './support.js';
 
@@ -17,6 +18,7 @@ const CLAMP = 'def clamp(x, low, high):\n    return max(low, min(x, high))';
 const PROBLEMS = [
   problem('clamp', CLAMP, 'assert clamp(5, 0, 10) == 5', 'assert clamp(6, -3, 7) == 6'),
   problem('double', 'def double(x):\n    return 2 * x', 'assert double(3) == 6', 'assert double(0) == 0'),
+  problem('even', 'def even(x):\n    return "yes" if x % 2 == 0 else ""', 'assert even(2)', 'assert even(4)'),
   problem('broken', 'def broken(x):\n    return x', 'assert broken(1) == 2'),
 ];
 const CHEAT = 'def clamp(x, low, high):\n    return min(x, high)';
@@ -26,7 +28,12 @@ describe('gauntlet harden', () => {
   let folder: string;
   before(async () => {
     const programs = [CHEAT, CLAMP].map((solution) => ({ task_id: 'clamp', solution }));
-    const files = { 'set.jsonl': lines(...PROBLEMS), 'programs.jsonl': lines(...programs), 'bad.jsonl': '{"id": 1}\n' };
+    const files = {
+      'set.jsonl': lines(...PROBLEMS),
+      'broken.jsonl': lines(PROBLEMS.at(-1)!),
+      'programs.jsonl': lines(...programs),
+      'bad.jsonl': '{"id": 1}\n',
+    };
     folder = await temporaryFolder(files);
   });
   after(removeFolders);
@@ -42,16 +49,18 @@ describe('gauntlet harden', () => {
     const { code, out, err } = await harden('--programs', at('programs.jsonl'), '-o', at('hard.jsonl'));
     assert.equal(code, EXIT.ok, err);
     const { problems, before, after, leftOut } = JSON.parse(out);
-    assert.equal(problems, 2);
+    assert.equal(problems, 3);
     assert.ok(before.problems >= 1);
     assert.equal(after.problems, 0);
     assert.equal(leftOut[0].id, 'broken');
-    const [clamp, double] = read('hard.jsonl');
+    const [clamp, double, even] = read('hard.jsonl');
     const added = clamp.baseline_tests.slice(2);
     assert.ok(added.length >= 1 && added.length <= 5);
     assert.ok(added.some(({ args: [x, low] }: { args: number[] }) => x! < low!));
     for (const { args, expected } of [...added, ...double.baseline_tests.slice(2)])
       assert.equal(expected, args.length === 1 ? 2 * args[0] : Math.max(args[1], Math.min(args[0], args[2])));
+    const truths = even.baseline_tests.map(({ truth, expected }: TestCase) => [truth, typeof expected]);
+    assert.ok(truths.length > 2 && truths.every(([truth, kind]: unknown[]) => truth && kind === 'boolean'));
     const cheating = read('hard.cheating.jsonl').map(({ solution }) => solution);
     assert.ok(cheating.includes(CHEAT) && !cheating.includes(CLAMP));
     await harden('--programs', at('programs.jsonl'), '-o', at('again.jsonl'));
@@ -84,10 +93,21 @@ describe('gauntlet harden', () => {
     assert.equal(plus_input.length, 1);
   });
 
-  it('names the row that is no program, and writes nothing', async () => {
+  it('names the row that is no program, or why no problem can be used, and writes nothing', async () => {
     const { code, err, out } = await harden('--programs', at('bad.jsonl'), '-o', at('none.jsonl'));
     assert.equal(code, EXIT.usage);
     assert.match(out + err, /bad\.jsonl: line 1: .*task_id/);
+    const unusable = [
+      'harden',
+      at('broken.jsonl'),
+      '--sandbox',
+      'wasm',
+      '--store',
+      at('store'),
+      '-o',
+      at('none.jsonl'),
+    ];
+    assert.match((await gauntlet(unusable)).err, /no problem can be used: broken: .*fails/);
     assert.ok(!existsSync(at('none.jsonl')));
   });
 });
