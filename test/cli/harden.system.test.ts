@@ -49,10 +49,8 @@ describe('gauntlet harden', () => {
     const { code, out, err } = await harden('--programs', at('programs.jsonl'), '-o', at('hard.jsonl'));
     assert.equal(code, EXIT.ok, err);
     const { problems, before, after, leftOut } = JSON.parse(out);
-    assert.equal(problems, 3);
+    assert.deepEqual([problems, after.problems, leftOut[0].id], [3, 0, 'broken']);
     assert.ok(before.problems >= 1);
-    assert.equal(after.problems, 0);
-    assert.equal(leftOut[0].id, 'broken');
     const [clamp, double, even] = read('hard.jsonl');
     const added = clamp.baseline_tests.slice(2);
     assert.ok(added.length >= 1 && added.length <= 5);
