@@ -120,8 +120,11 @@ async function programsIn(path: string | undefined): Promise<Map<string, string[
   if (path === undefined) return programs;
   const rows = await openRows(path, (row) => parseAs(programSchema, row, 'BAD_INPUT'));
   try {
-    for await (const { task_id, solution } of rows.read())
-      programs.set(task_id, [...(programs.get(task_id) ?? []), solution]);
+    for await (const { task_id, solution } of rows.read()) {
+      const own = programs.get(task_id) ?? [];
+      own.push(solution);
+      programs.set(task_id, own);
+    }
   } finally {
     await rows.close();
   }
@@ -199,8 +202,8 @@ function conclude(
   const [tests, wrong, passed, left] = (['added', 'wrong', 'passed', 'left'] as const).map(total);
   const passable = (field: 'passed' | 'left') => {
     const problems = facts.filter((one) => one[field] > 0).length;
-    const share = problems / Math.max(1, facts.length);
-    return { problems, share, ...shareInterval(share, Math.max(1, facts.length)) };
+    const share = problems / facts.length;
+    return { problems, share, ...shareInterval(share, facts.length) };
   };
   const [before, after] = [passable('passed'), passable('left')];
   const line = (name: string, one: typeof before): string =>
