@@ -139,20 +139,28 @@ async function resumeClosed(client: Client, id: string, runId: string): Promise<
 }
 
 /**
- * Finds the workflow task that must be done again: the one that scheduled the activity whose failure ended the run, else the
- * last one before a cancellation, else the last one. Undefined if there is none.
+ * Finds the workflow task that must be done again: the one that scheduled the first activity that the run needs and that has no
+ * result, else the last one before a cancellation, else the last one. Undefined if there is none. After a reset to a later task,
+ * Temporal may forget an activity that was running: it neither starts nor times out.
  */
 export function resetPoint({ events }: History): EventId | undefined {
   const all = events ?? [];
-  let cause = all.at(-1)?.workflowExecutionFailedEventAttributes?.failure;
-  while (cause && !cause.activityFailureInfo) cause = cause.cause;
-  const scheduledId = Number(cause?.activityFailureInfo?.scheduledEventId);
-  const scheduled = all.find(({ eventId }) => Number(eventId) === scheduledId)?.activityTaskScheduledEventAttributes;
-  if (scheduled?.workflowTaskCompletedEventId) return scheduled.workflowTaskCompletedEventId;
   const cancelled = all.findIndex((event) => event.workflowExecutionCancelRequestedEventAttributes);
   const before = cancelled === -1 ? all : all.slice(0, cancelled);
-  return before.findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId ?? undefined;
+  const ended = new Set(before.map((event) => Number(activityEnd(event)?.scheduledEventId)));
+  let cause = all.at(-1)?.workflowExecutionFailedEventAttributes?.failure;
+  while (cause && !cause.activityFailureInfo) cause = cause.cause;
+  ended.delete(Number(cause?.activityFailureInfo?.scheduledEventId));
+  const open = before.find((event) => event.activityTaskScheduledEventAttributes && !ended.has(Number(event.eventId)));
+  const scheduledBy = open?.activityTaskScheduledEventAttributes?.workflowTaskCompletedEventId;
+  return scheduledBy ?? before.findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId ?? undefined;
 }
+
+const activityEnd = (event: temporal.api.history.v1.IHistoryEvent) =>
+  event.activityTaskCompletedEventAttributes ??
+  event.activityTaskFailedEventAttributes ??
+  event.activityTaskTimedOutEventAttributes ??
+  event.activityTaskCanceledEventAttributes;
 
 /** Says why the current workflow code cannot replay a history; undefined if it can. */
 async function historyMismatch(history: History, id: string): Promise<string | undefined> {

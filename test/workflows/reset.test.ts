@@ -7,6 +7,12 @@ describe('the reset point of a closed run', () => {
   const scheduled = (workflowTask: number) => ({
     activityTaskScheduledEventAttributes: { workflowTaskCompletedEventId: workflowTask },
   });
+  const done = (scheduledEventId: number) => ({ activityTaskCompletedEventAttributes: { scheduledEventId } });
+  const fault = (scheduledEventId: number) => ({ activityTaskFailedEventAttributes: { scheduledEventId } });
+  const late = (scheduledEventId: number) => ({ activityTaskTimedOutEventAttributes: { scheduledEventId } });
+  const lost = (scheduledEventId: number) => ({ activityTaskCanceledEventAttributes: { scheduledEventId } });
+  const cancel = { workflowExecutionCancelRequestedEventAttributes: {} };
+  const terminated = { workflowExecutionTerminatedEventAttributes: {} };
   const failed = (scheduledEventId?: number) => ({
     workflowExecutionFailedEventAttributes: {
       failure: {
@@ -19,22 +25,32 @@ describe('the reset point of a closed run', () => {
     resetPoint({ events: events.map((event, index) => ({ eventId: index + 1, ...event })) } as never);
 
   it('is the workflow task that scheduled the activity that failed', () => {
-    assert.equal(pointOf({}, task, scheduled(2), task, scheduled(4), task, failed(3)), 2);
-    assert.equal(pointOf({}, task, scheduled(2), task, scheduled(4), task, failed(5)), 4);
+    assert.equal(pointOf({}, task, scheduled(2), fault(3), task, scheduled(5), fault(6), task, failed(3)), 2);
+    assert.equal(pointOf({}, task, scheduled(2), fault(3), task, scheduled(5), fault(6), task, failed(6)), 5);
   });
 
-  it('is the last workflow task if no activity failed', () => {
-    assert.equal(pointOf({}, task, scheduled(2), task, failed()), 4);
-    assert.equal(pointOf({}, task, scheduled(2), task, { workflowExecutionTerminatedEventAttributes: {} }), 4);
+  it('is the workflow task that scheduled the first activity without a result', () => {
+    const [one, two, three] = [scheduled(2), scheduled(2), scheduled(6)];
+    assert.equal(pointOf({}, task, one, two, done(4), task, three, terminated), 2);
+    assert.equal(pointOf({}, task, one, two, done(4), task, done(3), three, terminated), 6);
+    assert.equal(
+      pointOf({}, task, one, task, task, cancel, lost(3), task, { workflowExecutionCanceledEventAttributes: {} }),
+      2,
+    );
+    assert.equal(pointOf({}, task, one, two, fault(4), task, failed(4)), 2);
+  });
+
+  it('is the last workflow task if all activities have a result', () => {
+    assert.equal(pointOf({}, task, scheduled(2), done(3), task, failed()), 5);
+    assert.equal(pointOf({}, task, scheduled(2), late(3), task, terminated), 5);
   });
 
   it('is the last workflow task before a cancellation', () => {
-    const cancel = { workflowExecutionCancelRequestedEventAttributes: {} };
     assert.equal(pointOf({}, task, cancel, task, { workflowExecutionCanceledEventAttributes: {} }), 2);
   });
 
   it('is undefined if no workflow task completed', () => {
-    assert.equal(pointOf({}, { workflowExecutionTerminatedEventAttributes: {} }), undefined);
+    assert.equal(pointOf({}, terminated), undefined);
     assert.equal(resetPoint({}), undefined);
   });
 });
