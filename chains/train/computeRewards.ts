@@ -140,7 +140,7 @@ export const discriminatorRewards = (one: SuiteVerdicts, { reward }: RunConfig):
 
 export const judgedTurns = (one: SuiteVerdicts): JudgedTurn[] => one.turns.map((turn) => judgeTurn(one, turn));
 
-/** Judges the tests of a turn on the program that they were written for. A target has only one candidate. */
+/** Judges the tests of a turn on the program that they were written for, which is the first candidate of a target. */
 export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, candidate = 0): JudgedTurn {
   const verdicts = one.verdicts[candidate];
   const judged = tests.map((test) => {
@@ -150,17 +150,16 @@ export function judgeTurn(one: SuiteVerdicts, { tests, lost }: ValidatedTurn, ca
       inputs: testKey(test),
       valid,
       caught: suite !== null && verdicts?.[suite] !== 'pass',
-      kills: valid ? one.mutants?.kills[suite!] : undefined,
+      ...(valid && { failedBy: programsThatFail(one, suite!) }),
     };
   });
   const book = (verdicts ?? []).filter((_, i) => one.suite[i]!.origin === 'book');
   const bookFailRate = book.length === 0 ? undefined : 1 - passShare(book);
-  const mutants = one.mutants && {
-    count: one.mutants.count,
-    killed: one.mutants.kills.flatMap((kills, i) => (one.suite[i]!.origin === 'baseline' ? kills : [])),
-  };
-  return { tests: judged, lost, target: { parses: isProgram(one.candidates[candidate]), bookFailRate, mutants } };
+  return { tests: judged, lost, target: { parses: isProgram(one.candidates[candidate]), bookFailRate } };
 }
+
+const programsThatFail = ({ candidates, verdicts }: SuiteVerdicts, test: number): number[] =>
+  candidates.flatMap((candidate, c) => (isProgram(candidate) && verdicts[c]![test] !== 'pass' ? [c] : []));
 
 /** A corrected test is part of the suite, but not valid. */
 export const isValid = (test: ValidatedTest): boolean => test.suite !== null && !test.corrected;

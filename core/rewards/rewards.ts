@@ -2,14 +2,12 @@
 import type { RunConfig } from '../schema/config.js';
 import type { RewardScheme } from './rule.js';
 import { CODE_A1 } from './schemes/codeA1.js';
-import { MUTATION } from './schemes/mutation.js';
+import { DISCRIMINATION } from './schemes/discrimination.js';
 import { ALL_TESTS, SHIFTED } from './schemes/shifted.js';
-import { ZERO_SUM } from './schemes/zeroSum.js';
 
 export const REWARD_RULES: Readonly<Record<RunConfig['reward']['scheme'], RewardScheme>> = {
   shifted: SHIFTED,
   'all-tests': ALL_TESTS,
-  'zero-sum': ZERO_SUM,
   'code-a1': CODE_A1,
-  mutation: MUTATION,
+  discrimination: DISCRIMINATION,
 };

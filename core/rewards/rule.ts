@@ -6,7 +6,7 @@ export interface JudgedTest {
   inputs: string; // inputKey of its arguments
   valid: boolean; // the reference solution gives the expected value
   caught: boolean; // the chain's program fails the test or the test's corrected form
-  kills?: readonly number[]; // the mutants of the reference that fail the test; absent for an invalid test
+  failedBy?: readonly number[]; // the programs of the problem that fail the test; absent for an invalid test
 }
 
 /** One discriminator sample. */
@@ -20,7 +20,6 @@ export interface JudgedTurn {
 export interface TargetFacts {
   parses: boolean;
   bookFailRate?: number | undefined; // the share of the mistake book that the program fails; absent if the book is empty
-  mutants?: { count: number; killed: readonly number[] } | undefined; // of the reference; `killed`: by baseline tests
 }
 
 /** A part of a reward. Its value is weight × share. */
@@ -40,8 +39,8 @@ export interface RewardScheme {
   keepsBook?: true;
   /** A test with a wrong expected value is corrected by the reference and joins the suite. It stays invalid. */
   corrects?: true;
-  /** The most mutants of the reference that run on the tests of a discriminator group. Absent: none. */
-  mutants?: number;
+  /** In a discriminator group, the other programs for the problem run on the tests, too. */
+  targetsGroup?: true;
 }
 
 /** The sum of the terms, within −1 and 1. */

@@ -78,7 +78,9 @@ const engineSchema = z.strictObject({
 });
 
 const rewardSchema = z.strictObject({
-  scheme: choice(['shifted', 'all-tests', 'zero-sum', 'code-a1', 'mutation'], ['composite']).default('all-tests'),
+  scheme: choice(['shifted', 'all-tests', 'code-a1', 'discrimination'], ['composite', 'mutation', 'zero-sum']).default(
+    'all-tests',
+  ),
   archive: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}), // keeps faulty chains
 });
 

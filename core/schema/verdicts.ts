@@ -26,7 +26,7 @@ export interface VoteCounts {
   wrong: number; // wrong votes on given tests
 }
 
-/** One suite and the verdicts of its candidates: all samples of a problem, or the one chain of a target. */
+/** One suite and the verdicts of its candidates: all samples of a problem, or the chain of a target, then perhaps others. */
 export interface SuiteVerdicts {
   problemId: string;
   candidates: { sample: number; empty: boolean; unparsed?: true }[]; // unparsed: the program has a syntax error

@@ -7,7 +7,7 @@ import { solveRule } from '../families/keyhole/inputs.js';
 import { interpretKeyhole } from '../families/keyhole/interpret.js';
 import { FLAWS, freshKeyholeProblems, type KeyholeProblem, keyholeProblems } from '../families/keyhole/problems.js';
 import { renderCode, renderDescription } from '../families/keyhole/render.js';
-import type { NestedReading } from '../families/nested/family.js';
+import type { NestedProblem, NestedReading } from '../families/nested/family.js';
 import { drawReading } from '../families/nested/flaws.js';
 import { interpretNested, type NestedArgs } from '../families/nested/interpret.js';
 import { allNestedProblems } from '../families/nested/problems.js';
@@ -58,42 +58,43 @@ function keyholeFrozen(problems: readonly KeyholeProblem[]): FrozenProblem[] {
 const CHAINS = 4; // the number of chains drawn per problem; wrong programs pass the baseline tests and fail a hidden test
 
 function nestedFrozen(split: Split): FrozenProblem[] {
+  const own = allNestedProblems().filter((problem) => problem.split === split);
+  return own.map((one) => nestedProblem(one, CHAINS, (i) => new RandomStream('catches', 'nested', one.id, i)));
+}
+
+/** A problem with the wrong programs among the readings that the streams draw. */
+export function nestedProblem(
+  problem: NestedProblem,
+  readings: number,
+  streamOf: (i: number) => RandomStream,
+): FrozenProblem {
   const program = (reading: NestedReading): Program => ({
     code: renderNested(reading),
     run: (args) => JSON.stringify(interpretNested(reading, args as unknown as NestedArgs)),
   });
-  const problems = allNestedProblems().filter((problem) => problem.split === split);
-  return problems.map((problem) => {
-    const reference = program(problem);
-    const known = baselineTests(problem).map(({ args }) => args);
-    const seen = new Set<string>();
-    const wrong = Array.from({ length: CHAINS }, (_, i) => i).flatMap((i): WrongProgram[] => {
-      const { reading, flaws } = drawReading(problem, new RandomStream('catches', 'nested', problem.id, i));
-      const own = program(reading);
-      const isNew = !seen.has(own.code) && flaws.length > 0 && !passesHidden(problem, reading);
-      if (!isNew || known.some((args) => own.run(args) !== reference.run(args))) return [];
-      seen.add(own.code);
-      const kinds = new Set(flaws.map((flaw) => flaw.split(' ')[1] ?? flaw));
-      const steps = new Set(flaws.map((flaw) => flaw.split(' ')[0]!));
-      const kind = kinds.size === 1 ? [...kinds][0]! : 'other';
-      return [
-        {
-          ...own,
-          id: `${problem.id}-${i}`,
-          stratum: kind === 'comparison' || kind === 'guard' ? kind : 'other',
-          flaw: steps.size === 1 && !steps.has('exchange') ? [...steps][0]! : 'both',
-          *byHand(random) {
-            for (;;) yield drawNestedArgs(problem, 'edge', random) as unknown as Value[];
-          },
+  const reference = program(problem);
+  const known = baselineTests(problem).map(({ args }) => args);
+  const seen = new Set<string>();
+  const wrong = Array.from({ length: readings }, (_, i) => i).flatMap((i): WrongProgram[] => {
+    const { reading, flaws } = drawReading(problem, streamOf(i));
+    const own = program(reading);
+    const isNew = !seen.has(own.code) && flaws.length > 0 && !passesHidden(problem, reading);
+    if (!isNew || known.some((args) => own.run(args) !== reference.run(args))) return [];
+    seen.add(own.code);
+    const kinds = new Set(flaws.map((flaw) => flaw.split(' ')[1] ?? flaw));
+    const steps = new Set(flaws.map((flaw) => flaw.split(' ')[0]!));
+    const kind = kinds.size === 1 ? [...kinds][0]! : 'other';
+    return [
+      {
+        ...own,
+        id: `${problem.id}-${i}`,
+        stratum: kind === 'comparison' || kind === 'guard' ? kind : 'other',
+        flaw: steps.size === 1 && !steps.has('exchange') ? [...steps][0]! : 'both',
+        *byHand(random) {
+          for (;;) yield drawNestedArgs(problem, 'edge', random) as unknown as Value[];
         },
-      ];
-    });
-    return {
-      id: problem.id,
-      description: renderNestedText(problem),
-      known,
-      reference,
-      wrong,
-    };
+      },
+    ];
   });
+  return { id: problem.id, description: renderNestedText(problem), known, reference, wrong };
 }

@@ -27,6 +27,7 @@ import {
   type Records,
   readCatchRecords,
 } from './records.js';
+import { measureReinforced, REWARDS } from './reinforced.js';
 import { type Measured, measureArm, measureChances } from './run.js';
 import { SEARCHES, searchArm } from './searches.js';
 import { withSummary } from './summary.js';
@@ -40,6 +41,7 @@ const USAGE = `npm run experiments -- catches [options]
   --split S     test (default), validation or train
   --arms A,B    controls and searches (default: all), or writers: ${MODELS.join(', ')}
   --programs    instead, programs of keyhole after training with the tests of an arm: ${SUITE_ARMS.join(', ')}
+  --reinforced  instead, a discriminator of nested after reinforcement with the rewards ${REWARDS.join(', ')}
   --seeds 0,1   seeds of the inputs, and of training; also 0-19 (default: 0,1,2)
   --store DIR   trained writers (default: .gauntlet/catches)
   --model DIR   folder of the model of the writer \`public\`
@@ -63,6 +65,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     store: TEXT,
     records: TEXT,
     programs: FLAG,
+    reinforced: FLAG,
     model: TEXT,
     quick: FLAG,
     check: FLAG,
@@ -90,6 +93,10 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     const arms = chosen ?? SUITE_ARMS.filter((arm) => !(quick && needsWriter(arm)));
     await measureAllPrograms(records, { arms, seeds, split, store, commit, quick }, say);
     return finish(withPrograms, 'programs');
+  }
+  if (values.reinforced) {
+    const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, REWARDS)) ?? REWARDS;
+    return measureReinforced(records, { arms, seeds, split, commit, quick }, say);
   }
   if (FROZEN[family](split).length === 0) throw new LabError(`--split: ${family} has no ${split} split`, 2);
   const controls = [...CONTROLS.map(({ name }) => name), ...SEARCHES];

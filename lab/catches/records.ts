@@ -77,16 +77,40 @@ const programsSchema = z.strictObject({
 });
 export type ProgramsRecord = z.infer<typeof programsSchema>;
 
-const recordSchema = z.discriminatedUnion('kind', [pricesSchema, chancesSchema, catchesSchema, programsSchema]);
+const shareSchema = z.strictObject({ hard: z.number(), all: z.number(), valid: z.number() });
+
+/** The record of a discriminator of `nested` before and after reinforcement: shares of programs caught, and of valid tests. */
+const reinforcedSchema = z.strictObject({
+  kind: z.literal('reinforced'),
+  split: z.enum(SPLITS),
+  arm: z.enum(['discrimination', 'shifted', 'placebo']), // the rewards
+  seed: z.int(),
+  commit: z.string(),
+  updates: z.int(),
+  trained: z.int(), // the number of turns with an advantage
+  before: shareSchema,
+  after: shareSchema,
+});
+export type ReinforcedRecord = z.infer<typeof reinforcedSchema>;
+
+const recordSchema = z.discriminatedUnion('kind', [
+  pricesSchema,
+  chancesSchema,
+  catchesSchema,
+  programsSchema,
+  reinforcedSchema,
+]);
 export type CatchRecord = z.infer<typeof recordSchema>;
 
 export const catchRecordsPath = (): string => join(ROOT, 'lab', 'catches', 'records.jsonl');
 
 /** A record replaces an earlier record with the same key. */
-export function keyOf(record: CatchRecord | Pick<ProgramsRecord, 'kind' | 'split' | 'arm' | 'seed'>): string {
+type Key = 'kind' | 'split' | 'arm' | 'seed';
+export function keyOf(record: CatchRecord | Pick<ProgramsRecord, Key> | Pick<ReinforcedRecord, Key>): string {
   if (record.kind === 'prices') return '0';
   if (record.kind === 'chances') return `1 ${record.family} ${record.split}`;
   if (record.kind === 'programs') return `3 ${record.split} ${record.arm} ${record.seed}`;
+  if (record.kind === 'reinforced') return `4 ${record.split} ${record.arm} ${record.seed}`;
   return `2 ${record.family} ${record.split} ${record.arm} ${record.seed}`;
 }
 

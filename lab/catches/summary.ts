@@ -1,12 +1,14 @@
 // Computes the tables of docs/evidence.md about the adversary: a taught writer beside each control without a model.
 
+import { pairedDifference } from '../../core/evaluation/seeds.js';
 import { STRATA } from '../families/keyhole/family.js';
 import { between, table } from '../table.js';
 import { inputsIn } from './costs.js';
 import type { SuiteArm } from './generator/suites.js';
 import { difference, points } from './generator/table.js';
 import { interval, percentAt, turnSeconds } from './page.js';
-import type { CatchesRecord, CatchRecord, Prices, ProgramsRecord } from './records.js';
+import type { CatchesRecord, CatchRecord, Prices, ProgramsRecord, ReinforcedRecord } from './records.js';
+import { REWARDS, reinforcedIn } from './reinforced.js';
 
 const FEW = 8; // a small number of tests
 const LONGER = 0.04; // CPU seconds per program, at the price of the sandbox
@@ -25,7 +27,7 @@ const SUITES: [title: string, learned: SuiteArm, control: SuiteArm][] = [
 
 /** Fills the page with the present records. @throws Error if the page has no place for them */
 export const withSummary = (page: string, records: readonly CatchRecord[]): string =>
-  between(page, 'adversary', summaryOf(records));
+  between(between(page, 'adversary', summaryOf(records)), 'reinforced', reinforcedTable(reinforcedIn(records, 'test')));
 
 export function summaryOf(records: readonly CatchRecord[]): string {
   const prices = records.find((one) => one.kind === 'prices');
@@ -57,6 +59,32 @@ function catchesTable(records: readonly CatchesRecord[], prices: Prices): string
         ),
       ),
     ]),
+  );
+}
+
+function reinforcedTable(records: readonly ReinforcedRecord[]): string {
+  if (records.length === 0) return 'No record yet.';
+  const placebo = records.filter(({ arm }) => arm === 'placebo');
+  const bases = [...new Map(records.map((one) => [one.seed, one])).values()];
+  const row = (title: string, own: readonly ReinforcedRecord[], side: 'before' | 'after'): string[] => {
+    const pairs = own.flatMap((one) => placebo.filter(({ seed }) => seed === one.seed).map((other) => [other, one]));
+    const [theirs, ours] = [0, 1].map((i) => pairs.map((pair) => 100 * pair[i]![side].hard));
+    const isArm = side === 'after' && own[0]!.arm !== 'placebo';
+    return [
+      ...[title, `${own.length}`],
+      ...(['hard', 'all', 'valid'] as const).map((name) => interval(own.map((one) => 100 * one[side][name]))),
+      isArm ? points(pairedDifference(theirs!, ours!)) : '–',
+    ];
+  };
+  return table(
+    ['reward', 'seeds', 'hard programs caught, %', 'all, %', 'valid tests, %', 'hard, minus placebo'],
+    [
+      row('(before training)', bases, 'before'),
+      ...REWARDS.flatMap((arm) => {
+        const own = records.filter((one) => one.arm === arm);
+        return own.length === 0 ? [] : [row(`\`${arm}\``, own, 'after')];
+      }),
+    ],
   );
 }
 

@@ -108,12 +108,15 @@ export const ARMS: readonly Arm[] = [
     config: { reward: { archive: { enabled: false } } },
   },
   { name: 'no-diversity', question: 'Does the diversity credit help?' },
-  ...(['shifted', 'zero-sum', 'composite', 'code-a1', 'mutation'] as const).map(
+  ...(['shifted', 'code-a1', 'discrimination'] as const).map(
     (scheme): Arm => ({
       name: `reward-${scheme}`,
       question: `Is the reward \`${scheme}\` better?`,
-      ...(scheme !== 'composite' && { config: { reward: { scheme } } }),
+      config: { reward: { scheme } },
     }),
+  ),
+  ...['zero-sum', 'composite', 'mutation'].map(
+    (scheme): Arm => ({ name: `reward-${scheme}`, question: `Is the reward \`${scheme}\` better?` }),
   ),
   { name: 'code-only', question: 'Do five stages help?', config: CODE_ONLY },
   {

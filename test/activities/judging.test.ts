@@ -412,22 +412,24 @@ describe('the judging activities', () => {
     });
   });
 
-  it('counts for each test how many mutants of the reference it kills (mutation)', async () => {
+  it('runs the other programs for a problem on the tests of its target, too (discrimination)', async () => {
     const { run, replayBuffer } = await acts.prepareRun({
-      runId: 'mutants',
-      input: { ...SMALL_RUN, reward: { scheme: 'mutation' } },
+      runId: 'group',
+      input: { ...SMALL_RUN, reward: { scheme: 'discrimination' } },
     });
-    const written = await tests([chain(0, GOOD)], [['((7,), 8)\n((2,), 3)', '((7,), 0)\n((2,), 3)']]);
+    const chains = [chain(0, GOOD), chain(1, SMALL_ONLY), chain(2, WRONG)];
+    const written = await tests(chains, [['((7,), 8)', '((2,), 3)']]);
     const suite = { run, per: 'target', suite: 'baseline', tests: written, replayBuffer } as const;
-    const { verdicts, executions } = await acts.executeSuite(suite);
-    const [judged] = await get(verdicts);
-    // x + 2 fails every test, `x + 1 if x < 3 else 0` only the test with 7
-    assert.deepEqual(judged!.mutants, { count: 2, kills: [[0], [0], [0, 1], [0]] });
-    assert.equal(executions, 5); // runs the reference, the chain's program, the mutation of the reference, and two mutants
+    const { verdicts } = await acts.executeSuite(suite);
     const position: Position = { ...POSITION, role: 'discriminator' };
     const input = { run, role: 'discriminator', position, verdicts, tests: written, replayBuffer } as const;
-    // 0.4 · 1 and 0.4 · 0 − 0.6 · ½: baseline tests kill the first mutant
-    assert.ok(Math.abs((await acts.computeRewards(input)).metrics.reward - (0.4 - 0.3) / 2) < 1e-12);
+    // 7 alone fails the second program; both inputs fail the third; one of two tests is missing
+    const rewards = [0.05 + (0.9 * (1 + 1 / 2)) / 2, 0.05 + (0.9 * (1 / 2)) / 2];
+    const { metrics } = await acts.computeRewards(input);
+    assert.equal(metrics.reward.toFixed(9), ((rewards[0]! + rewards[1]!) / 2).toFixed(9));
+    assert.equal(metrics.bugCatchRate, 0, 'the target itself is right');
+    const hidden = await acts.executeSuite({ ...suite, suite: 'hidden' });
+    assert.equal((await get(hidden.verdicts))[0]!.candidates.length, 1, 'measurements judge the target only');
   });
 
   describe('selectChains', () => {

@@ -72,8 +72,8 @@ const DIGESTS: [string, { preset?: string; [field: string]: unknown }][] = [
     },
   ],
   [
-    '18920ad57a396c35',
-    { reward: { scheme: 'mutation', archive: { enabled: false } }, advantage: { negativeWeight: 0.5 } },
+    '645eb334c1df1c51',
+    { reward: { scheme: 'code-a1', archive: { enabled: false } }, advantage: { negativeWeight: 0.5 } },
   ],
   [
     'efd493c657128513',

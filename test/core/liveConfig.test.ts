@@ -89,7 +89,7 @@ describe('applyConfigPatch', () => {
   it('keeps the identity of the run if only budgets or failure settings change', () => {
     const changed = applyConfigPatch(config, { budget: { tokens: 5 }, failure: { onFailure: 'fail' } });
     assert.deepEqual(runIdentity(changed), runIdentity(config));
-    const other = applyConfigPatch(config, { reward: { scheme: 'mutation' } });
+    const other = applyConfigPatch(config, { reward: { scheme: 'code-a1' } });
     assert.notDeepEqual(runIdentity(other), runIdentity(config));
   });
 });

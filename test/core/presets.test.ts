@@ -232,7 +232,7 @@ describe('the resolution of presets', () => {
       [{ schedule: { stages: [] } }, /^schedule\.stages: /],
       [{ schedule: { stages: [7] } }, /^schedule\.stages\[0\]: must be one of 1, 2, 3, 4, 5$/],
       [{ schedule: { stages: [2, 1] } }, /^schedule\.stages: must be in ascending order/],
-      [{ reward: { scheme: 'x' } }, /^reward\.scheme: .*shifted.*zero-sum/],
+      [{ reward: { scheme: 'x' } }, /^reward\.scheme: .*shifted.*discrimination/],
       [{ stages: [1, 2] }, /^stages: must end with 5, the code$/],
       [{ stages: [5], schedule: { stages: [1] } }, /^schedule\.stages: must be a subset of the field stages/],
       [{ mode: 'unified', discriminator: { model: 'm' } }, /^discriminator\.model: cannot be set in mode 'unified'/],

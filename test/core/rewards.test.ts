@@ -102,27 +102,6 @@ describe('the reward scheme all-tests', () => {
   });
 });
 
-describe('the reward scheme zero-sum', () => {
-  const { generator, discriminator } = rewardsOf('zero-sum');
-
-  it('gives the generator its pass rate, 0 after a timeout, and 0.5 without tests', () => {
-    assert.equal(generator(['pass', 'fail', 'pass', 'pass']), 0.75);
-    assert.equal(generator(['pass', 'timeout', 'pass', 'pass']), 0);
-    assert.equal(generator(['error']), 0);
-    assert.equal(generator([]), 0.5);
-  });
-
-  it('gives the discriminator (1 − pass rate) · validity', () => {
-    // 3 of 4 tests are valid, and the program passes 2 of these
-    close(discriminator([turn('cvvi')]), [(1 - 2 / 3) * (3 / 4)]);
-    close(discriminator([turn('c', 1), turn('vv'), turn('ii'), turn('')]), [0.5, 0, 0, 0]);
-  });
-
-  it('divides the credit of a valid test by the number of tests with its inputs', () => {
-    close(discriminator([turn('c', 0, ['a']), turn('c', 0, ['a'])]), [0.5, 0.5]);
-  });
-});
-
 describe('the reward scheme code-a1', () => {
   const { generator, discriminator } = rewardsOf('code-a1');
   const against = (one: JudgedTurn, parses: boolean, bookFailRate?: number): JudgedTurn => ({
@@ -159,37 +138,26 @@ describe('the reward scheme code-a1', () => {
   });
 });
 
-describe('the reward scheme mutation', () => {
-  const { discriminator } = rewardsOf('mutation');
-  /** Tests that kill these mutants, of five; baseline tests kill the first. */
-  const killing = (...kills: number[][]): JudgedTurn => ({
-    tests: kills.map((own, i) => ({ inputs: String(i), valid: true, caught: false, kills: own })),
+describe('the reward scheme discrimination', () => {
+  const { discriminator } = rewardsOf('discrimination');
+  /** Valid tests that these programs fail. */
+  const failed = (...programs: number[][]): JudgedTurn => ({
+    tests: programs.map((failedBy, i) => ({ inputs: String(i), valid: true, caught: failedBy.includes(0), failedBy })),
     lost: 0,
-    target: { parses: true, mutants: { count: 5, killed: [0, 0] } },
   });
 
-  it('pays for mutants that no earlier test killed', () => {
-    close(discriminator([killing([1], [2]), killing([1], [1]), killing([0], [0])]), [0.4 * (2 / 4), 0.4 * (1 / 4), 0]);
+  it('shares the credit for a program among the turns that catch it', () => {
+    // three programs are caught: 0 by two turns, 1 and 2 by one turn each
+    close(discriminator([failed([0], [0, 1]), failed([0]), failed([2]), failed([])]), [
+      0.1 + (0.9 * (1 / 2 + 1)) / 3,
+      0.1 + (0.9 * (1 / 2)) / 3,
+      0.1 + (0.9 * 1) / 3,
+      0.1,
+    ]);
   });
 
-  it('pays only once if several tests catch the program', () => {
-    const [one, two] = [
-      [true, false],
-      [true, true],
-    ].map((caught) => {
-      const turn = killing([1], [2]);
-      return { ...turn, tests: turn.tests.map((test, i) => ({ ...test, caught: caught[i]! })) };
-    });
-    close(discriminator([one!, two!]), [0.4 * (2 / 4) + 0.6, 0.4 * (2 / 4) + 0.6]);
-  });
-
-  it('subtracts invalid tests, and gives −1 without a readable test', () => {
-    close(discriminator([turn('ii'), turn('v', 1), turn('', 2)]), [-0.6, -0.3, -1]);
-  });
-
-  it('pays nothing if baseline tests kill every mutant', () => {
-    const target = { parses: true, mutants: { count: 1, killed: [0] } };
-    close(discriminator([{ ...turn('vv'), target }]), [0]);
+  it('pays little for validity, and nothing for a turn without a readable test', () => {
+    close(discriminator([turn('vv'), turn('vi'), turn('ii'), turn('', 2), turn('')]), [0.1, 0.05, 0, 0, 0]);
   });
 });
 

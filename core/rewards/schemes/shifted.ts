@@ -1,9 +1,6 @@
 // The default scheme, and a stricter reward for the generator.
 import { fractionsOf, NO_READABLE_TEST, NO_TESTS, passShare, type RewardScheme, term } from '../rule.js';
 
-/** The weights of the discriminator's terms. */
-export const WEIGHTS = { valid: 0.4, invalid: 0.6, caught: 0.6 };
-
 const SHIFT = term('shift', -0.5);
 
 export const SHIFTED: RewardScheme = {
@@ -13,9 +10,9 @@ export const SHIFTED: RewardScheme = {
     fractionsOf(group).map((share) => {
       if (share === undefined) return [term(NO_READABLE_TEST, -1)];
       return [
-        term('valid', WEIGHTS.valid, share.credit),
-        term('invalid', -WEIGHTS.invalid, share.invalid),
-        term('caught', WEIGHTS.caught, share.caught),
+        term('valid', 0.4, share.credit),
+        term('invalid', -0.6, share.invalid),
+        term('caught', 0.6, share.caught),
       ];
     }),
 };

@@ -16,6 +16,7 @@ export interface Practice {
   updates: number;
   rate: number; // the learning rate at the start; it falls to 0
   longest: number; // the length limit of an answer in tokens
+  stop?: string; // ends an answer
 }
 
 const SAMPLES = 8; // the number of answers to each prompt
@@ -27,7 +28,7 @@ const LOSS = { clip: 0.2, temperature: 1, average: 'token' } as const;
 /** The adapter after all updates, and the number of answers whose reward differed from the mean of their group. */
 export async function practise(
   engine: Engine,
-  { name, seed, updates, rate, longest }: Practice,
+  { name, seed, updates, rate, longest, stop }: Practice,
   draw: (random: RandomStream) => Task[],
   say: (line: string) => void,
 ): Promise<{ adapter: Adapter; trained: number }> {
@@ -43,7 +44,8 @@ export async function practise(
         key: deriveKey(name, seed, update, t, sample),
       }));
     });
-    const options = { adapter, maxNewTokens: longest, temperature: 1, stopTokens: engine.info.eosTokens };
+    const stops = stop === undefined ? {} : { stopSequences: [engine.encode(stop)] };
+    const options = { maxNewTokens: longest, temperature: 1, stopTokens: engine.info.eosTokens, ...stops, adapter };
     const answers = await engine.generate(jobs, options);
     const groups = tasks.map((task, t) => {
       const own = answers.slice(t * SAMPLES, (t + 1) * SAMPLES).map(({ tokens }) => tokens);
