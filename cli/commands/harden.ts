@@ -184,13 +184,8 @@ async function execute(
   }
 }
 
-/** What is known about a problem: how many tests were added, and how many wrong programs pass which tests. */
-interface Facts {
-  added: number;
-  wrong: number;
-  passed: number; // the given tests
-  left: number; // the new tests
-}
+/** The numbers of added tests, of wrong programs, and of those that pass the given tests and are left by the new ones. */
+type Facts = Record<'added' | 'wrong' | 'passed' | 'left', number>;
 
 function conclude(
   output: Output,

@@ -147,7 +147,7 @@ export function resetPoint({ events }: History): EventId | undefined {
   const all = events ?? [];
   const cancelled = all.findIndex((event) => event.workflowExecutionCancelRequestedEventAttributes);
   const before = cancelled === -1 ? all : all.slice(0, cancelled);
-  const ended = new Set(before.map((event) => Number(activityEnd(event)?.scheduledEventId)));
+  const ended = new Set(before.flatMap((event) => ENDS.map((field) => Number(event[field]?.scheduledEventId))));
   let cause = all.at(-1)?.workflowExecutionFailedEventAttributes?.failure;
   while (cause && !cause.activityFailureInfo) cause = cause.cause;
   ended.delete(Number(cause?.activityFailureInfo?.scheduledEventId));
@@ -156,11 +156,9 @@ export function resetPoint({ events }: History): EventId | undefined {
   return scheduledBy ?? before.findLast((event) => event.workflowTaskCompletedEventAttributes)?.eventId ?? undefined;
 }
 
-const activityEnd = (event: temporal.api.history.v1.IHistoryEvent) =>
-  event.activityTaskCompletedEventAttributes ??
-  event.activityTaskFailedEventAttributes ??
-  event.activityTaskTimedOutEventAttributes ??
-  event.activityTaskCanceledEventAttributes;
+const ENDS = (['Completed', 'Failed', 'TimedOut', 'Canceled'] as const).map(
+  (end) => `activityTask${end}EventAttributes` as const,
+);
 
 /** Says why the current workflow code cannot replay a history; undefined if it can. */
 async function historyMismatch(history: History, id: string): Promise<string | undefined> {

@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { meanOf } from '../../core/evaluation/seeds.js';
-import type { Split } from '../../core/schema/problem.js';
 import { ROOT } from '../../infra/root.mjs';
 import { FLAG, LabError, readFlags, TEXT } from '../flags.js';
 import { CONTROLS } from './controls.js';
@@ -19,20 +18,18 @@ import { callPrices, drawPrice } from './prices.js';
 import {
   type CatchesRecord,
   type CatchRecord,
-  type Chances,
   catchRecordsPath,
   fileRecords,
   keyOf,
   memoryRecords,
-  type Records,
   readCatchRecords,
 } from './records.js';
 import { measureReinforced, REWARDS } from './reinforced.js';
-import { type Measured, measureArm, measureChances } from './run.js';
+import { type Measured, measureArm } from './run.js';
 import { SEARCHES, searchArm } from './searches.js';
 import { withSummary } from './summary.js';
 import { HYBRIDS, type HybridName, hybridOf, writerOf } from './writer/arms.js';
-import { type Place, WRITERS, type WriterName, writtenBy } from './writer/writers.js';
+import { WRITERS, type WriterName, writtenBy } from './writer/writers.js';
 
 const MODELS = [...WRITERS, ...(Object.keys(HYBRIDS) as HybridName[])];
 const QUICK_PROBLEMS = 8;
@@ -44,7 +41,6 @@ const USAGE = `npm run experiments -- catches [options]
   --reinforced  instead, a discriminator of nested after reinforcement with the rewards ${REWARDS.join(', ')}
   --seeds 0,1   seeds of the inputs, and of training; also 0-19 (default: 0,1,2)
   --store DIR   trained writers (default: .gauntlet/catches)
-  --model DIR   folder of the model of the writer \`public\`
   --records F   file of the records (default: that of the page, which is written too)
   --quick       one seed, eight problems of the validation split; writes no record
   --check       only compare docs/adversary.md with the records
@@ -66,7 +62,6 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     records: TEXT,
     programs: FLAG,
     reinforced: FLAG,
-    model: TEXT,
     quick: FLAG,
     check: FLAG,
     help: FLAG,
@@ -81,7 +76,6 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     'train',
   ] as const);
   const store = resolve(values.store ?? '.gauntlet/catches');
-  const { model } = values;
   const seeds = seedsIn(values.seeds ?? (quick ? '0' : '0-2'));
   const records = quick ? memoryRecords() : fileRecords(resolve(values.records ?? catchRecordsPath()));
   const finish = (with_: typeof withCatches, name: string): void => {
@@ -108,13 +102,12 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     records.save({ kind: 'prices', commit, machine: machine(), call: await callPrices(), draw });
   }
   const problems = quick ? QUICK_PROBLEMS : undefined;
-  const chances = chancesOf(records, family, split, problems);
   for (const seed of seeds) {
     for (const name of arms) {
       const measured = { family, split, seed, commit, ...(problems !== undefined && { problems }) };
       const key = keyOf({ kind: 'catches', ...measured, arm: name, cells: {}, suite: 0 });
       if (records.all().some((record) => keyOf(record) === key)) continue;
-      const record = await measure(measured, name, chances, { store, ...(model !== undefined && { model }) });
+      const record = await measure(measured, name, store);
       records.save(record);
       say(`${name}, seed ${seed}: ${summaryOf(record)}`);
     }
@@ -123,35 +116,25 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
 }
 
 /** Trains the writer first, unless the store has it. */
-async function measure(measured: Measured, name: string, chances: Chances, place: Place): Promise<CatchesRecord> {
+async function measure(measured: Measured, name: string, store: string): Promise<CatchesRecord> {
   const control = CONTROLS.find((one) => one.name === name);
-  if (control) return measureArm(measured, control, chances);
+  if (control) return measureArm(measured, control);
   const { family, split, problems, seed } = measured;
   const own = FROZEN[family](split).slice(0, problems);
   const reader = SEARCHES.find((one) => one === name);
   if (reader) {
     const { arm, search } = await searchArm(reader, own, seed);
-    return measureArm(measured, arm, chances, { search });
+    return measureArm(measured, arm, { search });
   }
-  mkdirSync(place.store, { recursive: true });
+  mkdirSync(store, { recursive: true });
   const hybrid = Object.keys(HYBRIDS).find((one) => one === name) as HybridName | undefined;
   const writer = hybrid ? HYBRIDS[hybrid].writer : (name as WriterName);
-  const written = await writtenBy(place, writer, seed, split, own, say);
+  const written = await writtenBy(store, writer, seed, split, own, say);
   const arm = hybrid ? hybridOf(hybrid, written) : writerOf(name, written);
   const inputs = own.flatMap(({ wrong }) => wrong.map(({ id }) => written.inputs[id]?.length ?? 0));
   const ofModel = Math.min(hybrid ? HYBRIDS[hybrid].seeds : MOST_INPUTS, meanOf(inputs).value);
   const { tokens, seconds } = written;
-  return measureArm(measured, arm, chances, { model: { inputs: ofModel, tokens, seconds } });
-}
-
-/** Measures how rare each mistake is, once for each split. */
-function chancesOf(records: Records, family: FrozenFamily, split: Split, problems?: number): Chances {
-  const found = records.all().find((one) => one.kind === 'chances' && one.family === family && one.split === split);
-  if (found) return found as Chances;
-  say('chances under mutation');
-  const chances = measureChances(family, split, problems);
-  records.save(chances);
-  return chances;
+  return measureArm(measured, arm, { model: { inputs: ofModel, tokens, seconds } });
 }
 
 const summaryOf = ({ cells }: CatchesRecord): string =>

@@ -64,15 +64,3 @@ export function greedySuite({ reference, wrong }: FrozenProblem, inputs: readonl
   }
   return suite;
 }
-
-/** For each program, the share of distinct mutated inputs that catch it. */
-export function chanceOf(problem: FrozenProblem, inputs: readonly Value[][]): number[] {
-  const right = inputs.map((input) => problem.reference.run(input));
-  return problem.wrong.map(
-    (program) => inputs.filter((input, i) => program.run(input) !== right[i]).length / Math.max(1, inputs.length),
-  );
-}
-
-/** The power of ten that is nearest to the chance, from −1 to −4; −4 also for smaller chances. */
-export const decadeOf = (chance: number): number =>
-  chance === 0 ? -4 : Math.max(-4, Math.min(-1, Math.round(Math.log10(chance))));

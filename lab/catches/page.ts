@@ -81,8 +81,6 @@ function familyTables(family: FrozenFamily, records: readonly CatchesRecord[], p
     ),
     '### By kind of mistake, at equal seconds in the sandbox',
     cellTable(rows, strata, FLAWS_OF[family], byTime),
-    '### By chance under mutation, at equal seconds in the sandbox',
-    cellTable(rows, strata, ['-1', '-2', '-3', '-4'], byTime, (decade) => `10^${decade}`),
   ];
 }
 
@@ -91,14 +89,13 @@ function cellTable(
   strata: readonly string[],
   parts: readonly string[],
   shareOf: (cell: string) => (record: CatchesRecord) => number,
-  title: (part: string) => string = (part) => part,
 ): string {
   const cells = strata.flatMap((stratum) => parts.map((part) => ({ stratum, part, cell: `${stratum} ${part}` })));
   const present = cells.filter(({ cell }) => rows.some(({ records }) => records[0]!.cells[cell]));
   return table(
     ['stratum', 'part', 'programs', ...rows.map(({ arm }) => arm)],
     present.map(({ stratum, part, cell }) => [
-      ...[stratum, title(part), `${rows[0]!.records[0]!.cells[cell]?.count ?? 0}`],
+      ...[stratum, part, `${rows[0]!.records[0]!.cells[cell]?.count ?? 0}`],
       ...rows.map(({ records }) => {
         const mean = meanOf(records.map(shareOf(cell))).value;
         return Number.isNaN(mean) ? '–' : mean.toFixed(0);

@@ -24,7 +24,7 @@ const catchesSchema = z.strictObject({
   arm: z.string(),
   seed: z.int(),
   commit: z.string(),
-  /** Keys: 'computed', 'computed missing' (kind of mistake), 'computed -2' (power of ten of its chance under mutation). */
+  /** Keys: 'computed', 'computed missing' (kind of mistake). */
   cells: z.record(z.string(), cellSchema),
   suite: z.number(), // the mean number of tests that a greedy choice needs for all catches of a problem
   model: z
@@ -46,14 +46,6 @@ const pricesSchema = z.strictObject({
   draw: z.record(z.string(), z.number()), // control → CPU seconds of an input
 });
 export type Prices = z.infer<typeof pricesSchema>;
-
-const chancesSchema = z.strictObject({
-  kind: z.literal('chances'),
-  family,
-  split: z.enum(SPLITS),
-  chances: z.record(z.string(), z.array(z.number())), // problem → the chance of each wrong program
-});
-export type Chances = z.infer<typeof chancesSchema>;
 
 const sharesSchema = z.strictObject(
   Object.fromEntries(['right', 'readable', ...STRATA].map((name) => [name, z.number()])) as Record<
@@ -93,13 +85,7 @@ const reinforcedSchema = z.strictObject({
 });
 export type ReinforcedRecord = z.infer<typeof reinforcedSchema>;
 
-const recordSchema = z.discriminatedUnion('kind', [
-  pricesSchema,
-  chancesSchema,
-  catchesSchema,
-  programsSchema,
-  reinforcedSchema,
-]);
+const recordSchema = z.discriminatedUnion('kind', [pricesSchema, catchesSchema, programsSchema, reinforcedSchema]);
 export type CatchRecord = z.infer<typeof recordSchema>;
 
 export const catchRecordsPath = (): string => join(ROOT, 'lab', 'catches', 'records.jsonl');
@@ -108,7 +94,6 @@ export const catchRecordsPath = (): string => join(ROOT, 'lab', 'catches', 'reco
 type Key = 'kind' | 'split' | 'arm' | 'seed';
 export function keyOf(record: CatchRecord | Pick<ProgramsRecord, Key> | Pick<ReinforcedRecord, Key>): string {
   if (record.kind === 'prices') return '0';
-  if (record.kind === 'chances') return `1 ${record.family} ${record.split}`;
   if (record.kind === 'programs') return `3 ${record.split} ${record.arm} ${record.seed}`;
   if (record.kind === 'reinforced') return `4 ${record.split} ${record.arm} ${record.seed}`;
   return `2 ${record.family} ${record.split} ${record.arm} ${record.seed}`;

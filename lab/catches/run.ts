@@ -1,24 +1,10 @@
 // Measures one arm with one seed on one split.
 
-import { RandomStream } from '../../core/base/random.js';
-import { freshInputs } from '../../core/inputs/freshInputs.js';
 import type { Split } from '../../core/schema/problem.js';
 import { FROZEN, type FrozenFamily } from './frozen.js';
-import { type Arm, type Caught, catchesOf, chanceOf, decadeOf, GRID } from './measure.js';
+import { type Arm, type Caught, catchesOf, GRID } from './measure.js';
 import type { FrozenProblem } from './programs.js';
-import type { CatchesRecord, Cell, Chances } from './records.js';
-
-const MUTATED = 2000; // the number of distinct inputs that determine how rare a mistake is
-
-/** @param problems the largest number of problems; by default all */
-export function measureChances(family: FrozenFamily, split: Split, problems?: number): Chances {
-  const own = FROZEN[family](split).slice(0, problems);
-  const chances = own.map((problem): [string, number[]] => {
-    const inputs = freshInputs(problem.known, MUTATED, new RandomStream('catches', 'chances', problem.id));
-    return [problem.id, chanceOf(problem, inputs)];
-  });
-  return { kind: 'chances', family, split, chances: Object.fromEntries(chances) };
-}
+import type { CatchesRecord, Cell } from './records.js';
 
 export interface Measured {
   family: FrozenFamily;
@@ -31,18 +17,15 @@ export interface Measured {
 export function measureArm(
   { family, split, problems, seed, commit }: Measured,
   arm: Arm,
-  { chances }: Chances,
   costs: Pick<CatchesRecord, 'model' | 'search'> = {},
 ): CatchesRecord {
   const own: FrozenProblem[] = FROZEN[family](split).slice(0, problems);
   const results = own.map((problem) => ({ problem, ...catchesOf(problem, arm, seed) }));
   const cells = new Map<string, Caught[]>();
-  for (const { problem, caught } of results) {
-    for (const [i, one] of caught.entries()) {
+  for (const { caught } of results) {
+    for (const one of caught) {
       const { stratum, flaw } = one.program;
-      const decade = decadeOf(chances[problem.id]![i]!);
-      for (const name of [stratum, `${stratum} ${flaw}`, `${stratum} ${decade}`])
-        cells.set(name, [...(cells.get(name) ?? []), one]);
+      for (const name of [stratum, `${stratum} ${flaw}`]) cells.set(name, [...(cells.get(name) ?? []), one]);
     }
   }
   const tested = results.filter(({ problem }) => problem.wrong.length > 0);

@@ -9,7 +9,7 @@ import { ROOT } from '../../infra/root.mjs';
 import { CONTROLS } from '../../lab/catches/controls.js';
 import { inputsIn, secondsOf, shareAt, tokensOf } from '../../lab/catches/costs.js';
 import { FROZEN } from '../../lab/catches/frozen.js';
-import { catchesOf, chanceOf, decadeOf, GRID, greedySuite } from '../../lab/catches/measure.js';
+import { catchesOf, GRID, greedySuite } from '../../lab/catches/measure.js';
 import { withCatches } from '../../lab/catches/page.js';
 import { catchPlot, plotFile } from '../../lab/catches/plot.js';
 import type { FrozenProblem, WrongProgram } from '../../lab/catches/programs.js';
@@ -20,7 +20,7 @@ import {
   type Prices,
   readCatchRecords,
 } from '../../lab/catches/records.js';
-import { measureArm, measureChances } from '../../lab/catches/run.js';
+import { measureArm } from '../../lab/catches/run.js';
 import { searchArm } from '../../lab/catches/searches.js';
 import { summaryOf, withSummary } from '../../lab/catches/summary.js';
 import { hybridOf, writerOf } from '../../lab/catches/writer/arms.js';
@@ -112,18 +112,6 @@ describe('the measurement of catches', () => {
     assert.deepEqual(greedySuite(problem, [[1], [2], [3], [4], [0]]), [[3], [4]]);
   });
 
-  it('determines how rare a mistake is', () => {
-    assert.deepEqual(chanceOf(toyProblem([1], [1, 2], [9]), [[1], [2], [3], [4]]), [0.25, 0.5, 0]);
-    assert.deepEqual([0.4, 0.02, 0.004, 0.0009, 0.00002, 0].map(decadeOf), [-1, -2, -2, -3, -4, -4]);
-    const decades = Object.values(measureChances('keyhole', 'validation', 10).chances)
-      .flat()
-      .map(decadeOf);
-    assert.deepEqual(
-      [...new Set(decades)].toSorted((a, b) => b - a),
-      [-1, -2, -3, -4],
-    );
-  });
-
   it('adds up the costs of tokens, draws and calls', () => {
     const control = record('mutation', 0);
     assert.equal(secondsOf(control, 10, prices, 'sandbox'), 10 * 0.002 + 20 * 0.001);
@@ -201,17 +189,15 @@ describe('the measurement of catches', () => {
     assert.equal(inputsIn(searched, 0.01, prices, 'sandbox').toFixed(6), '0.000000');
   });
 
-  it('sums catches by stratum, kind of mistake and chance', () => {
+  it('sums catches by stratum and kind of mistake', () => {
     const measured = { family: 'keyhole', split: 'validation', problems: 3, seed: 0, commit: 'c0ffee' } as const;
-    const chances = measureChances('keyhole', 'validation', 3);
-    const { cells } = measureArm(measured, CONTROLS.find(({ name }) => name === 'by-hand')!, chances);
+    const { cells } = measureArm(measured, CONTROLS.find(({ name }) => name === 'by-hand')!);
     for (const stratum of ['direct', 'computed', 'conjunctive']) {
       assert.equal(cells[stratum]!.count, 12);
       const parts = Object.entries(cells).filter(([name]) => name.startsWith(`${stratum} `));
       assert.equal(
         parts.reduce((sum, [, { count }]) => sum + count, 0),
-        24,
-        'kinds and chances',
+        12,
       );
       assert.ok(cells[stratum]!.caught.at(-1)! >= 11);
     }

@@ -4,14 +4,14 @@ import { Template } from '@huggingface/jinja';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { drawExample, keyholeVocabulary } from '../../lab/catches/writer/corpus.js';
 import { initialWeights } from '../../lab/catches/writer/initialWeights.js';
-import { tinyConfig } from '../../lab/catches/writer/modelFiles.js';
-import { EOS, encodeExample, tokenizerConfig, tokenizerJson } from '../../lab/catches/writer/tokenizer.js';
+import { tinyConfig, tokenizerConfig, tokenizerJson } from '../../lab/catches/writer/modelFiles.js';
+import { EOS, encodeExample } from '../../lab/catches/writer/tokenizer.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
 
 const vocabulary = keyholeVocabulary();
 
 describe('the tokenizer of the keyhole models', () => {
-  const library = new Tokenizer(tokenizerJson(vocabulary), tokenizerConfig(512));
+  const library = new Tokenizer(tokenizerJson(vocabulary), tokenizerConfig());
   const prompts = Array.from({ length: 200 }, (_, i) => drawExample('taught', 0, i).prompt);
   const texts = [
     ...['"ab" == "cd', 'x <= 3 -5 "', 'foo_bar 12345 "q"\n\n  x', '# [-3, 204] keep []', '<s1><s2>if<eos>'],
@@ -33,7 +33,7 @@ describe('the tokenizer of the keyhole models', () => {
     const { tokens, mask } = encodeExample(vocabulary, prompts[0]!, 'solve([1], 2, 3)');
     const part = (bit: number): string => vocabulary.decode(tokens.filter((_, i) => mask[i] === bit));
     assert.deepEqual([part(0), part(1)], [prompts[0], `solve([1], 2, 3)${EOS}`]);
-    const config = tokenizerConfig(512) as { chat_template: string; eos_token: string };
+    const config = tokenizerConfig() as { chat_template: string; eos_token: string };
     const messages = [
       { role: 'user', content: prompts[0]! },
       { role: 'assistant', content: 'solve([1], 2, 3)' },

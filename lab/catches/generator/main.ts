@@ -65,6 +65,6 @@ function beforeOf(records: Records, split: Split, seed: number): Shares | undefi
 /** A blind writer does not see the program, so one frozen program of each problem represents the problem. */
 async function writtenFor(store: string, seed: number, say: Say): Promise<Record<string, Value[][]>> {
   const problems = FROZEN.keyhole('train').map((problem) => ({ ...problem, wrong: problem.wrong.slice(0, 1) }));
-  const { inputs } = await writtenBy({ store }, 'blind', writerNumber(seed), 'train', problems, say, TURNS);
+  const { inputs } = await writtenBy(store, 'blind', writerNumber(seed), 'train', problems, say, TURNS);
   return Object.fromEntries(problems.map(({ id, wrong }) => [id, inputs[wrong[0]!.id] ?? []]));
 }

@@ -10,7 +10,7 @@ export const writerOf = (name: string, { inputs }: Written): Arm => ({
 });
 
 export interface Hybrid {
-  writer: 'trained' | 'blind' | 'public';
+  writer: 'trained' | 'blind';
   seeds: number; // the number of inputs that the model writes, chosen on validation among 2, 4 and 6
 }
 
@@ -18,7 +18,6 @@ export interface Hybrid {
 export const HYBRIDS = {
   hybrid: { writer: 'trained', seeds: 2 },
   'blind-hybrid': { writer: 'blind', seeds: 4 },
-  'public-hybrid': { writer: 'public', seeds: 4 },
 } as const satisfies Record<string, Hybrid>;
 export type HybridName = keyof typeof HYBRIDS;
 

@@ -3,7 +3,7 @@
 import { deriveKey } from '../../../core/base/random.js';
 import { salvageInputs } from '../../../core/parse/inputs.js';
 import type { Value } from '../../../core/schema/value.js';
-import type { Adapter, Engine } from '../../../ml/engine/engine.js';
+import type { Engine } from '../../../ml/engine/engine.js';
 import { cpuSeconds } from '../prices.js';
 import type { FrozenProblem } from '../programs.js';
 import { INPUTS, promptOf } from './corpus.js';
@@ -29,18 +29,16 @@ export interface Writing {
   isBlind: boolean;
   turns: number; // the number of turns per program; a turn has INPUTS inputs
   seed: number;
-  adapter?: Adapter;
-  prompt?: (description: string) => number[]; // set for a model with another form of prompts
 }
 
 export async function writeInputs(
   engine: Engine,
   problems: readonly FrozenProblem[],
-  { isBlind, turns, seed, adapter, prompt: own }: Writing,
+  { isBlind, turns, seed }: Writing,
 ): Promise<Written> {
   const jobs = problems.flatMap(({ description, wrong }) =>
     wrong.flatMap(({ id, code }) => {
-      const prompt = own?.(description) ?? engine.encode(promptOf(description, isBlind ? undefined : code));
+      const prompt = engine.encode(promptOf(description, isBlind ? undefined : code));
       return Array.from({ length: turns }, (_, turn) => ({
         id,
         prompt,
@@ -55,7 +53,6 @@ export async function writeInputs(
       maxNewTokens: LONGEST,
       temperature: TEMPERATURE,
       stopTokens: engine.info.eosTokens,
-      ...(adapter && { adapter }),
     },
   );
   const used = cpuSeconds() - before;

@@ -1,8 +1,7 @@
-// Builds a word-level tokenizer like that of the shipped models from texts: a `tokenizer.json` for Hugging Face libraries, and
-// an encoder for training that gives the same tokens. Words, operators and the integers 0–159 are tokens. All other text,
+// Builds the vocabulary of a word-level tokenizer like that of the shipped models from texts, and encodes text for training. Words, operators and the integers 0–159 are tokens. All other text,
 // including string literals, is split into characters (BPE without merges).
 
-export const PAD = '<pad>';
+const PAD = '<pad>';
 export const EOS = '<eos>';
 const UNKNOWN = '<unk>';
 const SPECIAL_TOKENS: readonly string[] = [
@@ -88,56 +87,4 @@ export function buildVocabulary(texts: Iterable<string>, wholeIntegers = WHOLE_I
   }
   for (const token of SPECIAL_TOKENS) found.delete(token);
   return new TinyVocabulary([...SPECIAL_TOKENS, ...[...found].sort((a, b) => (a < b ? -1 : 1))]);
-}
-
-/** Makes the `tokenizer.json` for the Hugging Face tokenizers library. */
-export function tokenizerJson(vocabulary: TinyVocabulary): object {
-  return {
-    version: '1.0',
-    truncation: null,
-    padding: null,
-    added_tokens: SPECIAL_TOKENS.map((content) => ({
-      id: vocabulary.idOf(content),
-      content,
-      single_word: false,
-      lstrip: false,
-      rstrip: false,
-      normalized: false,
-      special: true,
-    })),
-    normalizer: null,
-    pre_tokenizer: { type: 'Split', pattern: { Regex: PIECE_PATTERN }, behavior: 'Isolated', invert: false },
-    post_processor: null,
-    decoder: { type: 'Fuse' },
-    model: {
-      type: 'BPE',
-      dropout: null,
-      unk_token: UNKNOWN,
-      continuing_subword_prefix: null,
-      end_of_word_suffix: null,
-      fuse_unk: false,
-      byte_fallback: false,
-      ignore_merges: true,
-      vocab: Object.fromEntries(vocabulary.tokens.map((token, id) => [token, id])),
-      merges: [],
-    },
-  };
-}
-
-/** The chat template concatenates the contents; the end token follows each answer. */
-const CHAT_TEMPLATE =
-  "{% for message in messages %}{{ message['content'] }}{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}{% endfor %}";
-
-export function tokenizerConfig(contextLength: number): object {
-  return {
-    tokenizer_class: 'PreTrainedTokenizerFast',
-    clean_up_tokenization_spaces: false,
-    eos_token: EOS,
-    pad_token: PAD,
-    unk_token: UNKNOWN,
-    additional_special_tokens: SPECIAL_TOKENS.filter((token) => ![PAD, EOS, UNKNOWN].includes(token)),
-    model_max_length: contextLength,
-    padding_side: 'right',
-    chat_template: CHAT_TEMPLATE,
-  };
 }
