@@ -69,7 +69,7 @@ const programsSchema = z.strictObject({
 });
 export type ProgramsRecord = z.infer<typeof programsSchema>;
 
-const shareSchema = z.strictObject({ hard: z.number(), all: z.number(), valid: z.number() });
+const shareSchema = z.strictObject({ hard: z.number(), all: z.number(), valid: z.number(), aim: z.number() });
 
 /** The record of a discriminator of `nested` before and after reinforcement: shares of programs caught, and of valid tests. */
 const reinforcedSchema = z.strictObject({

@@ -25,7 +25,7 @@ import { type CatchRecord, keyOf, type Records, type ReinforcedRecord } from './
 export const REWARDS = ['discrimination', 'shifted', 'placebo'] as const;
 export type RewardArm = (typeof REWARDS)[number];
 
-const UPDATES = 40;
+const UPDATES = 20; // on the validation split, answers were all alike after 40
 const PROBLEMS = 16; // the number of problems in an update; each has eight turns
 const PROGRAMS = 8; // the most wrong programs of a problem
 const TESTS = 4; // the number of tests for each program of a measurement
@@ -132,7 +132,7 @@ function isLegal(args: readonly Value[], { known }: FrozenProblem): boolean {
   return args.length === known[0]!.length && Array.isArray(rows) && rows.every(isRow) && Number.isSafeInteger(k ?? 0);
 }
 
-/** The shares of programs that a test catches, and of valid tests, at temperature 1. */
+/** The shares of programs that a test catches, of valid tests, and of these that catch a hard program; at temperature 1. */
 async function measure(engine: Engine, split: Split, seed: number, adapter?: Adapter): Promise<Shares> {
   const mutation = CONTROLS.find(({ name }) => name === 'mutation')!;
   const programs = FROZEN.nested(split).flatMap((problem) =>
@@ -153,12 +153,17 @@ async function measure(engine: Engine, split: Split, seed: number, adapter?: Ada
   const judged = programs.map(({ problem, p, isHard }, i) => {
     const own = answers.slice(i * TESTS, (i + 1) * TESTS);
     const tests = own.flatMap(({ tokens }) => judge(engine, problem, p, tokens).tests);
-    return { isHard, caught: tests.some(({ caught }) => caught), valid: tests.filter(({ valid }) => valid).length };
+    const catching = tests.filter(({ caught }) => caught).length;
+    return { isHard, catching, valid: tests.filter(({ valid }) => valid).length };
   });
-  const caughtOf = (some: typeof judged): number => some.filter(({ caught }) => caught).length / some.length;
+  const hard = judged.filter(({ isHard }) => isHard);
+  const caughtOf = (some: typeof judged): number => some.filter(({ catching }) => catching > 0).length / some.length;
+  const sum = (some: typeof judged, of: 'catching' | 'valid'): number =>
+    some.reduce((total, one) => total + one[of], 0);
   return {
-    hard: caughtOf(judged.filter(({ isHard }) => isHard)),
+    hard: caughtOf(hard),
     all: caughtOf(judged),
-    valid: judged.reduce((sum, { valid }) => sum + valid, 0) / jobs.length,
+    valid: sum(judged, 'valid') / jobs.length,
+    aim: sum(hard, 'catching') / sum(hard, 'valid'),
   };
 }

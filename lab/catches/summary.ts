@@ -68,16 +68,28 @@ function reinforcedTable(records: readonly ReinforcedRecord[]): string {
   const bases = [...new Map(records.map((one) => [one.seed, one])).values()];
   const row = (title: string, own: readonly ReinforcedRecord[], side: 'before' | 'after'): string[] => {
     const pairs = own.flatMap((one) => placebo.filter(({ seed }) => seed === one.seed).map((other) => [other, one]));
-    const [theirs, ours] = [0, 1].map((i) => pairs.map((pair) => 100 * pair[i]![side].hard));
-    const isArm = side === 'after' && own[0]!.arm !== 'placebo';
+    const minusPlacebo = (name: 'hard' | 'aim'): string => {
+      if (side === 'before' || own[0]!.arm === 'placebo') return '–';
+      const [theirs, ours] = [0, 1].map((i) => pairs.map((pair) => 100 * pair[i]![side][name]));
+      return points(pairedDifference(theirs!, ours!));
+    };
     return [
       ...[title, `${own.length}`],
-      ...(['hard', 'all', 'valid'] as const).map((name) => interval(own.map((one) => 100 * one[side][name]))),
-      isArm ? points(pairedDifference(theirs!, ours!)) : '–',
+      ...(['hard', 'all', 'valid', 'aim'] as const).map((name) => interval(own.map((one) => 100 * one[side][name]))),
+      ...[minusPlacebo('hard'), minusPlacebo('aim')],
     ];
   };
   return table(
-    ['reward', 'seeds', 'hard programs caught, %', 'all, %', 'valid tests, %', 'hard, minus placebo'],
+    [
+      'reward',
+      'seeds',
+      'hard programs caught, %',
+      'all, %',
+      'valid tests, %',
+      'aim, %',
+      'hard, minus placebo',
+      'aim, minus placebo',
+    ],
     [
       row('(before training)', bases, 'before'),
       ...REWARDS.flatMap((arm) => {
