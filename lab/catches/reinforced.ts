@@ -1,6 +1,5 @@
 // `npm run experiments -- catches --reinforced`: does reinforcement teach the discriminator of `nested` which bugs others miss? It
-// sees one wrong program, writes one test a turn, and the generator does not change. docs/evidence.md states the rule of the
-// comparison, which was committed before the first run.
+// sees one wrong program, and writes one test a turn. docs/evidence.md states the rule, which was committed before the runs.
 
 import { parseTests } from '../../chains/judge/judging.js';
 import { deriveKey, RandomStream } from '../../core/base/random.js';
@@ -16,6 +15,7 @@ import { openEngine } from '../../ml/engine/ortEngine.js';
 import { allNestedProblems } from '../families/nested/problems.js';
 import { CONTROLS } from './controls.js';
 import { FROZEN, nestedProblem } from './frozen.js';
+import type { ProgramsOptions } from './generator/main.js';
 import { practise, type Task } from './generator/ppo.js';
 import { catchesOf } from './measure.js';
 import type { FrozenProblem } from './programs.js';
@@ -36,16 +36,10 @@ const CONFIG = resolveConfig({ preset: 'nested', testsPerTurn: 1, discriminator:
 
 type Shares = ReinforcedRecord['after'];
 
-export interface ReinforcedOptions {
-  arms: readonly RewardArm[];
-  seeds: readonly number[];
-  split: Split;
-  commit: string;
-  quick: boolean;
-}
+type Options = Omit<ProgramsOptions, 'arms' | 'store'> & { arms: readonly RewardArm[] };
 
 /** Keeps records that exist. */
-export async function measureReinforced(records: Records, options: ReinforcedOptions, say: (line: string) => void) {
+export async function measureReinforced(records: Records, options: Options, say: (line: string) => void) {
   const { arms, seeds, split, commit, quick } = options;
   const engine = await openEngine(shippedModelPath('nested'));
   const updates = quick ? 3 : UPDATES;
@@ -54,7 +48,8 @@ export async function measureReinforced(records: Records, options: ReinforcedOpt
       for (const arm of arms) {
         const key = { kind: 'reinforced', split, arm, seed } as const;
         if (records.all().some((record) => keyOf(record) === keyOf(key))) continue;
-        const before = beforeOf(records, split, seed) ?? (await measure(engine, split, seed));
+        const other = reinforcedIn(records.all(), split).find((one) => one.seed === seed);
+        const before = other?.before ?? (await measure(engine, split, seed)); // all arms share it
         const { adapter, trained } = await train(engine, arm, seed, updates, say);
         const after = await measure(engine, split, seed, adapter);
         records.save({ ...key, commit, updates, trained, before, after });
@@ -66,10 +61,6 @@ export async function measureReinforced(records: Records, options: ReinforcedOpt
     await engine.close();
   }
 }
-
-/** The untrained discriminator, which all arms share. */
-const beforeOf = (records: Records, split: Split, seed: number): Shares | undefined =>
-  reinforcedIn(records.all(), split).find((one) => one.seed === seed)?.before;
 
 export const reinforcedIn = (records: readonly CatchRecord[], split: Split): ReinforcedRecord[] =>
   records.filter((one): one is ReinforcedRecord => one.kind === 'reinforced' && one.split === split);
@@ -153,8 +144,8 @@ async function measure(engine: Engine, split: Split, seed: number, adapter?: Ada
   const judged = programs.map(({ problem, p, isHard }, i) => {
     const own = answers.slice(i * TESTS, (i + 1) * TESTS);
     const tests = own.flatMap(({ tokens }) => judge(engine, problem, p, tokens).tests);
-    const catching = tests.filter(({ caught }) => caught).length;
-    return { isHard, catching, valid: tests.filter(({ valid }) => valid).length };
+    const count = (is: 'caught' | 'valid'): number => tests.filter((test) => test[is]).length;
+    return { isHard, catching: count('caught'), valid: count('valid') };
   });
   const hard = judged.filter(({ isHard }) => isHard);
   const caughtOf = (some: typeof judged): number => some.filter(({ catching }) => catching > 0).length / some.length;

@@ -18,6 +18,8 @@ SHRINKING = 500  # the most runs to make one input simpler
 MOST_ITEMS = 10_000  # of a generator
 MOST_GROWN = 2  # known inputs
 DOUBLINGS = 4
+PRIME = 99_999_989  # programs that try every smaller number as a divisor are slow
+MOST_LARGE = 100_000  # events of a run on a large input
 
 
 def search(reference, program, entry, known, count, seed, budget, shrinks=False, grows=False):
@@ -44,6 +46,7 @@ class _Search:
         self.functions = [self._load(source, entry) for source in (reference, program) if source]
         self.left = budget  # runs
         self.events = MEAN_EVENTS * budget
+        self.most = EVENTS  # events of a run
         self.pool = _Pool([reference, program], [*known, *examples])
         self.known = [*self._accepted(examples), *known]
         self.best = {}  # the goals that were reached, each with its distance and the nearest input
@@ -76,8 +79,8 @@ class _Search:
         return [*self.different, *self.first, *self.again][:count]
 
     def grown(self):
-        """Known inputs with a number, or all collections, doubled as often as the reference answers: slow programs fail."""
-        large = []
+        """Inputs on which slow programs fail: known ones, doubled as often as the reference answers, or with a large prime."""
+        self.most, large = MOST_LARGE, []
         for args in self.known[-MOST_GROWN:]:
             numbers = [[at] for at, value in enumerate(args) if type(value) is int]
             for places in [*numbers, [at for at, value in enumerate(args) if isinstance(value, (str, list, tuple))]]:
@@ -87,8 +90,9 @@ class _Search:
                     if new == grown or self._run(new) is None:
                         break
                     grown = new
-                if grown is not args:
-                    self._keep(grown, large)
+                prime = [PRIME if places in numbers and at in places else value for at, value in enumerate(args)]
+                large += [new for new in (grown, prime) if new not in [args, *large] and self._run(new) is not None]
+        self.most = EVENTS
         return large
 
     def _walk(self):
@@ -183,7 +187,7 @@ class _Search:
         for cached in self.caches:
             cached.cache_clear()
         random.seed(0)
-        self.probe.left = EVENTS
+        self.probe.left = self.most
         try:
             value = function(*copy.deepcopy(args))
             return ("value", _plain(list(itertools.islice(value, MOST_ITEMS)) if hasattr(value, "__next__") else value))
@@ -192,7 +196,7 @@ class _Search:
         except _TooLong:
             return ("too long",)
         finally:
-            self.events -= EVENTS - self.probe.left
+            self.events -= self.most - self.probe.left
 
     def _load(self, source, entry):
         """The entry of a source that reports its conditions; a function that fails, if the source does not run."""

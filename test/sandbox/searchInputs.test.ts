@@ -72,6 +72,15 @@ describe('the search for inputs', () => {
     );
   });
 
+  it('also returns large inputs on request, as far as the reference answers them', async () => {
+    const isPrime =
+      'def f(x):\n    k = 2\n    while k * k <= x:\n        if x % k == 0:\n            return 0\n        k += 1\n    return x > 1';
+    const large = async (reference: string) =>
+      (await search({ reference, known: [[50]], count: 9, grows: true })).filter(([x]) => (x as number) > 500);
+    assert.deepEqual(await large(isPrime), [[800], [99_999_989]]);
+    assert.deepEqual(await large('def f(x):\n    return sum(k * k for k in range(x) if k > 3)'), [[800]]);
+  });
+
   it('finds nothing if a program ends the process, and the next search runs', async () => {
     const searches = ['import os\ndef f(x, y):\n    os._exit(0)', ''].map((program) => ({ ...base, program }));
     const [ended, next] = await searchInputs(sandbox, searches);
