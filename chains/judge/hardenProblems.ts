@@ -3,7 +3,7 @@
 import { RandomStream } from '../../core/base/random.js';
 import { judge } from '../../core/comparison/compare.js';
 import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
-import { knownInputs } from '../../core/inputs/freshInputs.js';
+import { knownInputs, negated } from '../../core/inputs/freshInputs.js';
 import { resembles } from '../../core/inputs/shape.js';
 import { fewestTests, type GivenTest, givenTests, inputKey } from '../../core/rewards/suite.js';
 import type { RunConfig } from '../../core/schema/config.js';
@@ -54,18 +54,10 @@ export async function hardenProblems(
   ))
     outcome.set(id, 'reason' in found ? { id, reason: found.reason } : openOf(found.problem));
   const open = [...outcome.values()].filter((one) => 'problem' in one);
-  const sources = await sourceTestsOf(
-    sandbox,
-    open.map(({ problem }) => problem),
-    config.limits,
-    options,
-  );
-  const mutants = await mutantsOf(
-    sandbox,
-    open.map(({ problem }) => problem.referenceSolution!),
-    MUTANTS,
-    options,
-  );
+  const problems = open.map(({ problem }) => problem);
+  const sources = await sourceTestsOf(sandbox, problems, config.limits, options);
+  const references = problems.map(({ referenceSolution }) => referenceSolution!);
+  const mutants = await mutantsOf(sandbox, references, MUTANTS, options);
   const programsOf = new Map(tasks.map(({ problem, programs }) => [problem.id, programs]));
   for (const [i, one] of open.entries()) {
     const all = distinct([...programsOf.get(one.problem.id)!, ...mutants[i]!]);
@@ -86,9 +78,9 @@ export async function hardenProblems(
   }
   executions += first.executions + (await tryInputs(scope, config, sandbox, await drawn(scope, sandbox, open)));
   executions += await tryInputs(scope, config, sandbox, await differences(scope, sandbox, open));
-  const hardened = tasks.map(({ problem: { id } }) => {
+  const hardened = tasks.map(({ problem: { id }, programs }) => {
     const one = outcome.get(id)!;
-    return 'problem' in one ? conclude(one, tests) : one;
+    return 'problem' in one ? conclude(one, programs, tests) : one;
   });
   return { hardened: await scope.store.putJson(hardened), executions };
 }
@@ -111,7 +103,7 @@ const searchOf = ({ problem }: Open, program: string, count: number): InputSearc
   return { reference, program, entry, known: knownInputs(problem), count, seed: 0, runs: RUNS, grows: program === '' };
 };
 
-/** Inputs for each problem: large ones, those that reach new conditions of the reference, and changes of known inputs. */
+/** Inputs for each problem: large ones, those that reach new conditions of the reference, and known ones, negated or changed. */
 async function drawn(scope: Scope, sandbox: Sandbox, all: readonly Open[]): Promise<Map<Open, Value[][]>> {
   const open = all.filter(({ programs }) => programs.length > 0);
   const searched = open.filter(canSearch);
@@ -124,8 +116,9 @@ async function drawn(scope: Scope, sandbox: Sandbox, all: readonly Open[]): Prom
     open.map((one) => {
       const { id, description, referenceSolution = '' } = one.problem;
       const constants = constantsIn(description, referenceSolution, ...one.passed);
-      const changed = dictionaryInputs(knownInputs(one.problem), constants, DRAWN, new RandomStream('harden', id));
-      return [one, [...(found[searched.indexOf(one)] ?? []), ...changed]];
+      const known = knownInputs(one.problem);
+      const changed = dictionaryInputs(known, constants, DRAWN, new RandomStream('harden', id));
+      return [one, [...(found[searched.indexOf(one)] ?? []), ...known.map(negated), ...changed]];
     }),
   );
 }
@@ -197,21 +190,24 @@ async function tryInputs(
 }
 
 /**
- * First the tests for programs that pass the given tests, then the largest input, on which slow programs fail. The others catch each
- * program once more, and then again.
+ * First the tests for given programs that pass the given tests, then for such mutants, then the largest input, on which slow programs
+ * fail. The others catch each program once more, and then again.
  */
-function conclude({ problem, programs, passed, found }: Open, most: number): Hardened {
+function conclude({ problem, programs, passed, found }: Open, given: readonly string[], most: number): Hardened {
   const cheating = passed.filter((code) => found.some(({ caught }) => caught.has(code)));
-  const taken = fewestTests(
-    found.map((one) => ({ ...one, caught: new Set(cheating.filter((code) => one.caught.has(code))) })),
-    most,
-  );
-  const left = cheating.filter((code) => !taken.some(({ caught }) => caught.has(code)));
+  const taken: Open['found'] = [];
+  const uncaught = (codes: readonly string[]) => codes.filter((code) => !taken.some(({ caught }) => caught.has(code)));
+  for (const codes of [cheating.filter((code) => given.includes(code)), cheating]) {
+    const open = uncaught(codes);
+    const tests = found.map((one) => ({ one, caught: new Set(open.filter((code) => one.caught.has(code))) }));
+    taken.push(...fewestTests(tests, most - taken.length).map(({ one }) => one));
+  }
+  const left = uncaught(cheating);
   const size = (one: Open['found'][number]): number => inputKey(one.test.args).length;
   const [largest] = found.toSorted((a, b) => size(b) - size(a));
-  if (largest && taken.length < most && !taken.some(({ test }) => test === largest.test)) taken.push(largest);
+  if (largest && taken.length < most && !taken.includes(largest)) taken.push(largest);
   for (let round = 0; round < most; round++) {
-    const rest = found.filter(({ test }) => !taken.some((one) => one.test === test));
+    const rest = found.filter((one) => !taken.includes(one));
     taken.push(...fewestTests(rest, most - taken.length));
   }
   return {

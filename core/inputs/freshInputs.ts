@@ -46,6 +46,18 @@ export const freshInputs = (known: readonly Value[][], count: number, random: Ra
     return args;
   });
 
+/** The value with the sign of every number changed. */
+export const negated = <T extends Value | Value[]>(value: T): T => {
+  const other = (one: Value): Value => {
+    if (typeof one === 'number') return 0 - one;
+    if (Array.isArray(one)) return one.map(other);
+    if (isTuple(one)) return { t: one.t.map(other) };
+    const float = toFloat(one);
+    return float === undefined ? one : floatValue(-float);
+  };
+  return other(value) as T;
+};
+
 /** A value of the same type that differs a little, or is empty. */
 function neighbour(value: Value, random: RandomStream): Value {
   if (typeof value === 'boolean') return !value;

@@ -21,6 +21,9 @@ const PROBLEMS = [
   problem('even', 'def even(x):\n    return "yes" if x % 2 == 0 else ""', 'assert even(2)', 'assert even(4)'),
   problem('broken', 'def broken(x):\n    return x', 'assert broken(1) == 2'),
 ];
+const PRIME =
+  'def prime(x):\n    k = 2\n    while k * k <= x:\n        if x % k == 0:\n            return 0\n        k += 1\n    return int(x > 1)';
+const SLOW = 'def prime(x):\n    return int(x > 1 and all(x % k for k in range(2, x)))';
 const CHEAT = 'def clamp(x, low, high):\n    return min(x, high)';
 const lines = (...rows: object[]): string => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 
@@ -32,14 +35,17 @@ describe('gauntlet harden', () => {
       'set.jsonl': lines(...PROBLEMS),
       'broken.jsonl': lines(PROBLEMS.at(-1)!),
       'programs.jsonl': lines(...programs),
+      'prime.jsonl': lines(problem('prime', PRIME, 'assert prime(7) == 1', 'assert prime(50) == 0')),
+      'slow.jsonl': lines({ task_id: 'prime', solution: SLOW }),
       'bad.jsonl': '{"id": 1}\n',
     };
     folder = await temporaryFolder(files);
   });
   after(removeFolders);
   const at = (name: string): string => join(folder, name);
-  const harden = (...args: string[]) =>
-    gauntlet(['harden', at('set.jsonl'), '--sandbox', 'wasm', '--store', at('store'), '--json', ...args]);
+  const harden = (...args: string[]) => hardenSet('set.jsonl', ...args);
+  const hardenSet = (set: string, ...args: string[]) =>
+    gauntlet(['harden', at(set), '--sandbox', 'wasm', '--store', at('store'), '--json', ...args]);
   const read = (name: string) => {
     const rows = readFileSync(at(name), 'utf8').trim().split('\n');
     return rows.map((row) => JSON.parse(row));
@@ -91,21 +97,21 @@ describe('gauntlet harden', () => {
     assert.match(readFileSync(at('evalplus.jsonl'), 'utf8'), /\[\[3\], \[0\.0\]\]/);
   });
 
+  it('catches a named program before mutants, also one that is only slow', async () => {
+    const only = ['--programs', at('slow.jsonl'), '--tests', '1', '-o', at('fast.jsonl')];
+    assert.equal((await hardenSet('prime.jsonl', ...only)).code, EXIT.ok);
+    assert.deepEqual(
+      read('fast.jsonl')[0].baseline_tests.map(({ args }: TestCase) => args),
+      [[7], [50], [99_999_989]],
+    );
+  });
+
   it('names the row that is no program, or why no problem can be used, and writes nothing', async () => {
     const { code, err, out } = await harden('--programs', at('bad.jsonl'), '-o', at('none.jsonl'));
     assert.equal(code, EXIT.usage);
     assert.match(out + err, /bad\.jsonl: line 1: .*task_id/);
-    const unusable = [
-      'harden',
-      at('broken.jsonl'),
-      '--sandbox',
-      'wasm',
-      '--store',
-      at('store'),
-      '-o',
-      at('none.jsonl'),
-    ];
-    assert.match((await gauntlet(unusable)).err, /no problem can be used: broken: .*fails/);
+    const unusable = await hardenSet('broken.jsonl', '-o', at('none.jsonl'));
+    assert.match(unusable.out + unusable.err, /no problem can be used: broken: .*fails/);
     assert.ok(!existsSync(at('none.jsonl')));
   });
 });

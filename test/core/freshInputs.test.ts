@@ -1,7 +1,7 @@
 // Variations of known inputs. They become tests whose expected values a reference computes.
 import assert from 'node:assert/strict';
 import { RandomStream } from '../../core/base/random.js';
-import { freshInputs, knownInputs } from '../../core/inputs/freshInputs.js';
+import { freshInputs, knownInputs, negated } from '../../core/inputs/freshInputs.js';
 import type { Problem } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 
@@ -52,5 +52,13 @@ describe('freshInputs', () => {
     assert.deepEqual(fresh([[1]]), fresh([[1]]));
     assert.deepEqual(fresh([[null]]), []);
     assert.deepEqual(fresh([]), []);
+  });
+});
+
+describe('a negated input', () => {
+  it('has the opposite of every number, and the other values', () => {
+    const input: Value[] = [3, 0, [1, [-2]], { t: [{ f: '0.5' }, 'a'] }, true, null, { f: '-inf' }];
+    const expected: Value[] = [-3, 0, [-1, [2]], { t: [{ f: '-0.5' }, 'a'] }, true, null, { f: 'inf' }];
+    assert.deepEqual(negated(input), expected);
   });
 });
