@@ -45,8 +45,6 @@ export async function searchInputs(
 /** The execution that does a search. */
 export function searchJob(search: InputSearch, at = 0): ExecutionJob {
   const { reference, program, entry, known, count, seed, runs = RUNS, shrinks = false, grows = false } = search;
-  const inputs = [
-    [reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, runs, shrinks, grows] as Value[],
-  ];
-  return { id: `search:${at}`, code: CODE, entry: 'search', inputs, limits: LIMITS };
+  const given: Value[] = [reference, program, entry, known.slice(0, MOST_KNOWN), count, seed, runs, shrinks, grows];
+  return { id: `search:${at}`, code: CODE, entry: 'search', inputs: [given], limits: LIMITS };
 }

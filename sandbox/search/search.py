@@ -11,6 +11,7 @@ import itertools
 import math
 import random
 import re
+import time
 
 MOST_STUCK = 40  # moves without a gain, after which a descent ends
 MEAN_EVENTS = 3000  # of a run
@@ -18,7 +19,7 @@ SHRINKING = 500  # the most runs to make one input simpler
 MOST_ITEMS = 10_000  # of a generator
 MOST_GROWN = 2  # known inputs
 DOUBLINGS = 4
-PRIME = 99_999_989  # programs that try every smaller number as a divisor are slow
+PRIMES = 999_983, 99_999_989  # programs that try every smaller number as a divisor are slow
 MOST_LARGE = 100_000  # events of a run on a large input
 
 
@@ -27,13 +28,11 @@ def search(reference, program, entry, known, count, seed, budget, shrinks=False,
 
     known: lists of arguments that the reference accepts; they are not returned. If there are none, the annotations of the reference
     say where to begin; None if it accepts nothing near these. program: "" if it may not be read. budget: the most inputs on which both
-    run. shrinks: also begins with the annotations, and returns only inputs on which the two differ, made as simple as possible.
-    grows: large inputs come first.
+    run. shrinks: annotations, too, and only inputs on which the two differ, as simple as possible. grows: large inputs come first.
     """
     examples = _examples(reference, entry) if shrinks or not known else []
     found = _Search(reference, program, entry, known, examples, seed, budget)
-    large = found.grown() if grows else []
-    inputs = [*large, *found.inputs(count)][:count]
+    inputs = [*(found.grown() if grows else []), *found.inputs(count)][:count]
     return None if not found.known else found.simplest(count) if shrinks else inputs
 
 
@@ -90,10 +89,15 @@ class _Search:
                     if new == grown or self._run(new) is None:
                         break
                     grown = new
-                prime = [PRIME if places in numbers and at in places else value for at, value in enumerate(args)]
-                large += [new for new in (grown, prime) if new not in [args, *large] and self._run(new) is not None]
+                primes = ([prime if at in places else value for at, value in enumerate(args)] for prime in PRIMES)
+                quick = [*itertools.takewhile(self._is_quick, primes)] if places in numbers else []
+                large += [new for new in (grown, *quick[-1:]) if new not in [args, *large]]
         self.most = EVENTS
         return large
+
+    def _is_quick(self, args):
+        start = time.process_time()
+        return self._run(args) is not None and time.process_time() - start < 0.5  # seconds; the next prime could take minutes
 
     def _walk(self):
         """Changes an input at random."""
