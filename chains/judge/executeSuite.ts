@@ -1,7 +1,6 @@
 // Validates generated tests with the reference, then runs every candidate on its suite in the sandbox.
 import { replayedTests } from '../../core/rewards/mistakeBook.js';
 import { REWARD_RULES } from '../../core/rewards/rewards.js';
-import type { RewardScheme } from '../../core/rewards/rule.js';
 import type { RunConfig } from '../../core/schema/config.js';
 import type { Problem, TestCase } from '../../core/schema/problem.js';
 import type { ExecuteSuiteInput, ExecuteSuiteOutput } from '../../method/judge.js';
@@ -15,34 +14,30 @@ export async function executeSuite(scope: Scope, input: ExecuteSuiteInput): Prom
   const config = await readConfig(scope.store, input.run);
   const { byId } = await readProblems(scope.store, input.run.problems);
   const bookOf = await bookReader(scope, input, config);
-  const rule = REWARD_RULES[config.reward.scheme];
-  const tasks = (await readTasks(scope, input, byId, rule)).map((task) => ({ ...task, book: bookOf(task.problem) }));
+  const isReward = input.per === 'target' && input.suite === 'baseline'; // the verdicts reward the discriminator
+  const takesGroup = isReward && REWARD_RULES[config.reward.scheme].targetsGroup;
+  const tasks = (await readTasks(scope, input, byId)).map((task) => {
+    const others = takesGroup ? task.voters!.filter((chain) => !task.candidates.includes(chain)) : [];
+    return { ...task, candidates: [...task.candidates, ...others], book: bookOf(task.problem) };
+  });
   const { judged, executions } = await judgeTasks(scope, config, tasks);
-  const { mutants } = input;
-  if (mutants === undefined) return { verdicts: await scope.store.putJson(judged), executions };
+  if (input.mutants === undefined) return { verdicts: await scope.store.putJson(judged), executions };
   const problems = tasks.map(({ problem }) => problem);
-  const killed = await withMutants(scope, config, problems, judged, mutants);
+  const killed = await withMutants(scope, config, problems, judged, input.mutants);
   return { verdicts: await scope.store.putJson(killed.judged), executions: executions + killed.executions };
 }
 
-async function readTasks(
-  scope: Scope,
-  input: ExecuteSuiteInput,
-  byId: Map<string, Problem>,
-  rule: RewardScheme,
-): Promise<JudgingTask[]> {
+async function readTasks(scope: Scope, input: ExecuteSuiteInput, byId: Map<string, Problem>): Promise<JudgingTask[]> {
   const batch = input.tests ? await scope.store.getJson(input.tests) : undefined;
   if (input.per === 'target') {
     if (!batch) throw new TypeError("executeSuite per 'target' needs tests");
     const chainOf = await chainReader(scope, batch.targets);
-    const isReward = input.suite === 'baseline'; // the verdicts reward the discriminator
     return batch.targets.map((target, t) => {
       const problem = problemOf(byId, target.problemId);
       const { chain, group } = chainOf(target);
       const first = t * batch.samples;
       const turns = batch.turns.slice(first, first + batch.samples).map((sample, g) => ({ turn: first + g, sample }));
-      const others = isReward && rule.targetsGroup ? group.filter((other) => other !== chain) : [];
-      return { problem, candidates: [chain, ...others], voters: group, turns, suite: input.suite };
+      return { problem, candidates: [chain], voters: group, turns, suite: input.suite };
     });
   }
   if (!input.chains) throw new TypeError("executeSuite per 'problem' needs chains");

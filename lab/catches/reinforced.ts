@@ -25,7 +25,7 @@ import { type CatchRecord, keyOf, type Records, type ReinforcedRecord } from './
 export const REWARDS = ['discrimination', 'shifted', 'placebo'] as const;
 export type RewardArm = (typeof REWARDS)[number];
 
-const UPDATES = 20; // on the validation split, answers were all alike after 40
+const UPDATES = 20; // on the validation split, fewer programs were caught after 40
 const PROBLEMS = 16; // the number of problems in an update; each has eight turns
 const PROGRAMS = 8; // the most wrong programs of a problem
 const TESTS = 4; // the number of tests for each program of a measurement
