@@ -1,19 +1,18 @@
 // Finds tests that catch wrong programs which the given tests of a problem let pass. Wrong programs are mutants of the reference and
 // the programs that the caller names; a program counts as wrong when a test catches it.
 import { RandomStream } from '../../core/base/random.js';
-import { judge } from '../../core/comparison/compare.js';
+import { judge as compare } from '../../core/comparison/compare.js';
 import { constantsIn, dictionaryInputs } from '../../core/inputs/dictionaryInputs.js';
 import { knownInputs, negated } from '../../core/inputs/freshInputs.js';
 import { resembles } from '../../core/inputs/shape.js';
 import { fewestTests, type GivenTest, givenTests, inputKey } from '../../core/rewards/suite.js';
-import type { RunConfig } from '../../core/schema/config.js';
-import type { ExecutionJob } from '../../core/schema/execution.js';
+import type { ExecutionJob, Limits } from '../../core/schema/execution.js';
 import type { Problem, Rejected, TestCase } from '../../core/schema/problem.js';
 import type { Value } from '../../core/schema/value.js';
 import type { Hardened, HardenProblemsInput, HardenProblemsOutput } from '../../method/judge.js';
-import { askProblems, isYes, sourceTestsOf } from '../../sandbox/judgeSuites.js';
+import { askProblems, isYes, type Question, sourceTestsOf } from '../../sandbox/judgeSuites.js';
 import { mutantsOf } from '../../sandbox/mutants.js';
-import type { Sandbox } from '../../sandbox/sandbox.js';
+import type { RunOptions, Sandbox } from '../../sandbox/sandbox.js';
 import { type InputSearch, searchInputs } from '../../sandbox/searchInputs.js';
 import { readConfig } from '../artifacts.js';
 import { examineProblems } from '../run/loadAnswered.js';
@@ -27,6 +26,8 @@ const SEARCHED = 8; // programs of a problem in which a search looks for a diffe
 const RUNS = 300; // of a search, so that a problem takes seconds
 const OF_PROGRAM = 4; // inputs of such a search
 const MOST_BYTES = 20_000; // of a test: suites with larger ones are slow
+
+type Judge = Readonly<{ sandbox: Sandbox; limits: Limits; options: RunOptions }>;
 
 /** A problem whose reference passes its given tests, and what is known about its wrong programs. */
 interface Open {
@@ -44,8 +45,12 @@ export async function hardenProblems(
 ): Promise<Omit<HardenProblemsOutput, 'seconds'>> {
   const config = await readConfig(scope.store, run);
   const tasks = await scope.store.getJson(part);
-  const sandbox = await scope.deps.sandbox(config);
-  const options = batchOptions(scope);
+  const judge: Judge = {
+    sandbox: await scope.deps.sandbox(config),
+    limits: config.limits,
+    options: batchOptions(scope),
+  };
+  const { sandbox, limits, options } = judge;
   const outcome = new Map<string, Open | Rejected>();
   for await (const { id, found } of examineProblems(
     scope,
@@ -55,7 +60,7 @@ export async function hardenProblems(
     outcome.set(id, 'reason' in found ? { id, reason: found.reason } : openOf(found.problem));
   const open = [...outcome.values()].filter((one) => 'problem' in one);
   const problems = open.map(({ problem }) => problem);
-  const sources = await sourceTestsOf(sandbox, problems, config.limits, options);
+  const sources = await sourceTestsOf(sandbox, problems, limits, options);
   const references = problems.map(({ referenceSolution }) => referenceSolution!);
   const mutants = await mutantsOf(sandbox, references, MUTANTS, options);
   const programsOf = new Map(tasks.map(({ problem, programs }) => [problem.id, programs]));
@@ -65,19 +70,15 @@ export async function hardenProblems(
     one.given = givenTests(one.problem, 'baseline', sources.get(one.problem.id));
   }
   let executions = 2 * open.length;
-  const first = await runPrograms(
-    sandbox,
-    config.limits,
-    open.map(({ given, ...one }) => ({ ...one, tests: given })),
-    options,
-  );
+  const suites = open.map(({ given, ...one }) => ({ ...one, tests: given }));
+  const first = await runPrograms(sandbox, limits, suites, options);
   for (const [i, one] of open.entries()) {
     const verdictsOf = (p: number) => first.runs[i]![p]!.verdicts;
     one.passed = one.programs.filter((_, p) => verdictsOf(p).every((verdict) => verdict === 'pass'));
     one.tried = one.programs.filter((_, p) => !verdictsOf(p).includes('timeout'));
   }
-  executions += first.executions + (await tryInputs(scope, config, sandbox, await drawn(scope, sandbox, open)));
-  executions += await tryInputs(scope, config, sandbox, await differences(scope, sandbox, open));
+  executions += first.executions + (await tryInputs(judge, await drawn(judge, open)));
+  executions += await tryInputs(judge, await differences(judge, open));
   const hardened = tasks.map(({ problem: { id }, programs }) => {
     const one = outcome.get(id)!;
     return 'problem' in one ? conclude(one, programs, tests) : one;
@@ -104,14 +105,11 @@ const searchOf = ({ problem }: Open, program: string, count: number): InputSearc
 };
 
 /** Inputs for each problem: large ones, those that reach new conditions of the reference, and known ones, negated or changed. */
-async function drawn(scope: Scope, sandbox: Sandbox, all: readonly Open[]): Promise<Map<Open, Value[][]>> {
+async function drawn({ sandbox, options }: Judge, all: readonly Open[]): Promise<Map<Open, Value[][]>> {
   const open = all.filter(({ programs }) => programs.length > 0);
   const searched = open.filter(canSearch);
-  const found = await searchInputs(
-    sandbox,
-    searched.map((one) => searchOf(one, '', DRAWN)),
-    batchOptions(scope),
-  );
+  const searches = searched.map((one) => searchOf(one, '', DRAWN));
+  const found = await searchInputs(sandbox, searches, options);
   return new Map(
     open.map((one) => {
       const { id, description, referenceSolution = '' } = one.problem;
@@ -124,30 +122,21 @@ async function drawn(scope: Scope, sandbox: Sandbox, all: readonly Open[]): Prom
 }
 
 /** Inputs by a search in some programs that are left. */
-async function differences(scope: Scope, sandbox: Sandbox, all: readonly Open[]): Promise<Map<Open, Value[][]>> {
+async function differences({ sandbox, options }: Judge, all: readonly Open[]): Promise<Map<Open, Value[][]>> {
   const pairs = all.filter(canSearch).flatMap((one) =>
     leftOf(one)
       .slice(0, SEARCHED)
       .map((code) => ({ one, code })),
   );
-  const found = await searchInputs(
-    sandbox,
-    pairs.map(({ one, code }) => searchOf(one, code, OF_PROGRAM)),
-    batchOptions(scope),
-  );
+  const searches = pairs.map(({ one, code }) => searchOf(one, code, OF_PROGRAM));
+  const found = await searchInputs(sandbox, searches, options);
   const inputs = new Map<Open, Value[][]>();
   for (const [p, { one }] of pairs.entries()) inputs.set(one, [...(inputs.get(one) ?? []), ...(found[p] ?? [])]);
   return inputs;
 }
 
 /** Runs the programs on inputs that are allowed and that the reference answers twice the same. */
-async function tryInputs(
-  scope: Scope,
-  { limits }: RunConfig,
-  sandbox: Sandbox,
-  inputs: Map<Open, Value[][]>,
-): Promise<number> {
-  const options = batchOptions(scope);
+async function tryInputs(judge: Judge, inputs: Map<Open, Value[][]>): Promise<number> {
   const open = [...inputs.keys()];
   const asked = open.map((one) => {
     const known = new Set(
@@ -158,35 +147,43 @@ async function tryInputs(
     const own = new Map(inputs.get(one)!.map((args) => [inputKey(args), args]));
     const isNew = (key: string): boolean => !known.has(key) && key.length <= MOST_BYTES;
     const fitting = [...own].filter(([key, args]) => isNew(key) && (validator !== undefined || isUsual(args)));
-    return fitting.map(([, args]) => args);
+    return { problem: one.problem, inputs: fitting.map(([, args]) => args) };
   });
-  const jobs = open.flatMap(({ problem }, i) =>
+  const tests = await testsOf(judge, asked);
+  const suites = open.map(({ problem, tried }, i) => ({ problem, programs: tried, tests: tests[i]! }));
+  const { runs, executions } = await runPrograms(judge.sandbox, judge.limits, suites, judge.options);
+  for (const [i, { tried, found }] of open.entries())
+    for (const [t, test] of tests[i]!.entries())
+      found.push({ test, caught: new Set(tried.filter((_, p) => runs[i]![p]!.verdicts[t] !== 'pass')) });
+  return 2 * open.length + executions;
+}
+
+/** The tests with those inputs that the validator allows and that the reference answers twice the same. */
+export async function testsOf(
+  { sandbox, limits, options }: Judge,
+  asked: readonly { problem: Problem; inputs: Value[][] }[],
+): Promise<TestCase[][]> {
+  const jobs = asked.flatMap(({ problem, inputs }) =>
     [1, 2].map((time): ExecutionJob => {
       const { id, entry, calling, referenceSolution: code = '' } = problem;
-      const truth = asksTruth(problem) ? [...asked[i]!.keys()] : undefined;
-      return { id: `reference:${id}:${time}`, code, entry, calling, inputs: asked[i]!, truth, limits };
+      const truth = asksTruth(problem) ? [...inputs.keys()] : undefined;
+      return { id: `reference:${id}:${time}`, code, entry, calling, inputs, truth, limits };
     }),
   );
   const answers = (await sandbox.run(jobs, options)).map(({ calls }) => calls);
-  const validators = open.map(({ problem: { id, validator } }, i) => {
-    return { id: `validator:${id}`, code: validator, entry: 'validator', inputs: asked[i]!, limits } as const;
+  const validators = asked.map(({ problem: { id, validator: code }, inputs }): Question => {
+    return { id: `validator:${id}`, code, entry: 'validator', inputs, limits };
   });
   const allowed = await askProblems(sandbox, validators, options);
-  const tests = open.map(({ problem }, i) =>
-    asked[i]!.flatMap((args, k): TestCase[] => {
+  return asked.map(({ problem, inputs }, i) =>
+    inputs.flatMap((args, k): TestCase[] => {
       const [once, again] = [answers[2 * i]![k]!, answers[2 * i + 1]![k]!];
-      if (once.kind !== 'value' || judge(again, once.value, 'strict') !== 'pass') return [];
+      if (once.kind !== 'value' || compare(again, once.value, 'strict') !== 'pass') return [];
       if (problem.validator !== undefined && !isYes(allowed[i]![k]!)) return [];
       const test: TestCase = { args, expected: once.value, ...(asksTruth(problem) && { truth: true }) };
       return JSON.stringify(once.value).length > MOST_BYTES ? [] : [test];
     }),
   );
-  const suites = open.map(({ problem, tried }, i) => ({ problem, programs: tried, tests: tests[i]! }));
-  const { runs, executions } = await runPrograms(sandbox, limits, suites, options);
-  for (const [i, { tried, found }] of open.entries())
-    for (const [t, test] of tests[i]!.entries())
-      found.push({ test, caught: new Set(tried.filter((_, p) => runs[i]![p]!.verdicts[t] !== 'pass')) });
-  return jobs.length + executions;
 }
 
 /**

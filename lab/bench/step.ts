@@ -5,9 +5,9 @@
 import { RandomStream } from '../../core/base/random.js';
 import { PROMPTS, textOf } from '../../core/prompts/prompts.js';
 import { STAGES } from '../../core/schema/chain.js';
+import { loadProblems } from '../../data/problems.js';
 import { EngineFiles } from '../../ml/engine/engineFiles.js';
 import { describeModel } from '../../ml/hf/model.js';
-import { loadSteps } from '../families/steps/family.js';
 import type { StepWork } from './cases.js';
 
 export interface StepJob {
@@ -22,6 +22,7 @@ export interface StepJob {
   advantages: number[]; // has one entry per chain
 }
 
+const { train: PROBLEMS } = await loadProblems('steps');
 const STAGE_TEXT =
   'Read the values from left to right, keep what the statement asks for, and return it in the same order.';
 
@@ -29,7 +30,7 @@ export function makeStep(work: StepWork, model: string, id: string, round: numbe
   const random = new RandomStream('bench', id, round);
   const description = describeModel(model);
   const chat = new EngineFiles(description).chat();
-  const problems = random.sample(loadSteps([1, 2]).train, work.problems);
+  const problems = random.sample(PROBLEMS, work.problems);
   const [endToken] = description.eosTokens;
   const continuation = (stage: (typeof STAGES)[number], sample: number) => {
     const content = `${textOf(PROMPTS.instruct.continuation(problems[0]!, stage))}\nThis is attempt ${sample + 1}.`;

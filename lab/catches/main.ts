@@ -1,6 +1,6 @@
 // `npm run experiments -- catches`: measures which frozen wrong programs each writer of inputs catches, or how good the programs
 // of a generator are after training with the writer's tests. Writes docs/adversary.md and a table of docs/evidence.md.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { meanOf } from '../../core/evaluation/seeds.js';
@@ -13,8 +13,9 @@ import { needsWriter, SUITE_ARMS } from './generator/suites.js';
 import { withPrograms } from './generator/table.js';
 import { MOST_INPUTS } from './measure.js';
 import { withCatches } from './page.js';
-import { catchPlot, plotFile } from './plot.js';
 import { callPrices, drawPrice } from './prices.js';
+import { measureReal, REAL_WRITERS } from './real.js';
+import { withReal } from './realTable.js';
 import {
   type CatchesRecord,
   type CatchRecord,
@@ -39,6 +40,7 @@ const USAGE = `npm run experiments -- catches [options]
   --arms A,B    controls and searches (default: all), or writers: ${MODELS.join(', ')}
   --programs    instead, programs of keyhole after training with the tests of an arm: ${SUITE_ARMS.join(', ')}
   --reinforced  instead, a discriminator of nested after reinforcement with the rewards ${REWARDS.join(', ')}
+  --real        instead, wrong programs of real models, with the tests of ${Object.keys(REAL_WRITERS).join(', ')}
   --seeds 0,1   seeds of the inputs, and of training; also 0-19 (default: 0,1,2)
   --store DIR   trained writers (default: .gauntlet/catches)
   --records F   file of the records (default: that of the page, which is written too)
@@ -48,7 +50,6 @@ A record that exists is kept, so a measurement that was cut off goes on.`;
 
 export const adversaryPage = join(ROOT, 'docs', 'adversary.md');
 const evidence = join(ROOT, 'docs', 'evidence.md');
-const picture = (family: FrozenFamily): string => join(ROOT, 'docs', 'images', plotFile(family));
 const families = Object.keys(FROZEN) as FrozenFamily[];
 const say = (line: string): void => console.error(`catches: ${line}`);
 
@@ -62,6 +63,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
     records: TEXT,
     programs: FLAG,
     reinforced: FLAG,
+    real: FLAG,
     quick: FLAG,
     check: FLAG,
     help: FLAG,
@@ -91,6 +93,12 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   if (values.reinforced) {
     const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, REWARDS)) ?? REWARDS;
     return measureReinforced(records, { arms, seeds, split, commit, quick }, say);
+  }
+  if (values.real) {
+    const known = Object.keys(REAL_WRITERS);
+    const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? known;
+    await measureReal(records, { arms, seeds, commit, quick }, say);
+    return finish(withReal, 'real');
   }
   if (FROZEN[family](split).length === 0) throw new LabError(`--split: ${family} has no ${split} split`, 2);
   const controls = [...CONTROLS.map(({ name }) => name), ...SEARCHES];
@@ -158,28 +166,20 @@ export const seedsIn = (text: string): number[] =>
   });
 
 export const pageWith = (text: string, records: readonly CatchRecord[]): string =>
-  withPrograms(withCatches(text, records), records);
+  withReal(withPrograms(withCatches(text, records), records), records);
 
 export function writePage(): void {
   const records = readCatchRecords(catchRecordsPath());
   writeFileSync(adversaryPage, pageWith(readFileSync(adversaryPage, 'utf8'), records));
   writeFileSync(evidence, withSummary(readFileSync(evidence, 'utf8'), records));
-  for (const family of families) {
-    const plot = catchPlot(family, records);
-    if (plot !== undefined) writeFileSync(picture(family), plot);
-  }
 }
 
-/** Checks that every number of the page, and its plots, follow from the records. */
+/** Checks that the tables of both pages follow from the records. */
 export function checkCatches(): void {
   const text = readFileSync(adversaryPage, 'utf8');
   const records = readCatchRecords(catchRecordsPath());
-  const isPlotted = (family: FrozenFamily): boolean => {
-    const plot = catchPlot(family, records);
-    return plot === undefined || (existsSync(picture(family)) && readFileSync(picture(family), 'utf8') === plot);
-  };
   const summary = readFileSync(evidence, 'utf8');
-  if (pageWith(text, records) !== text || withSummary(summary, records) !== summary || !families.every(isPlotted))
+  if (pageWith(text, records) !== text || withSummary(summary, records) !== summary)
     throw new LabError(
       'docs/adversary.md or docs/evidence.md differs from lab/catches/records.jsonl; run npm run experiments -- catches',
       1,

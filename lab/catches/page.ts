@@ -6,11 +6,11 @@ import { between, table } from '../table.js';
 import { inputsIn, type Market, secondsOf, shareAt, tokensOf } from './costs.js';
 import { FLAWS_OF, FROZEN, type FrozenFamily, STRATA_OF } from './frozen.js';
 import { GRID } from './measure.js';
-import { plotFile } from './plot.js';
 import { type CatchesRecord, type CatchRecord, type Prices, type Row, rowsOf } from './records.js';
 
 const TURN = 8; // the inputs of the trained writer in one turn; all arms get as many seconds as it needs for them
 const COUNTS = [8, 80, 800] as const; // numbers of inputs for which mutation is shown at 1×, 10× and 100×
+const TIMES = [0.003, 0.01, 0.03, 0.1] as const; // CPU seconds of a program, calls in the sandbox
 const MARKETS = { sandbox: 'in the sandbox', inProcess: 'in process' } as const satisfies Record<Market, string>;
 export const WITHOUT_WRITER = 0.02; // the CPU seconds that are compared until a writer has been measured
 
@@ -52,7 +52,6 @@ function familyTables(family: FrozenFamily, records: readonly CatchesRecord[], p
   return [
     `## Family \`${family}\``,
     `Frozen programs of the ${records[0]!.split} split: ${counts}. Shares that are caught, with 95 % intervals over seeds.`,
-    `![Catches against each cost](images/${plotFile(family)})`,
     ...times.flatMap(({ market, seconds }) => [
       `### At equal seconds: ${(1000 * seconds).toFixed(1)} ms, calls ${MARKETS[market]}`,
       table(
@@ -68,6 +67,20 @@ function familyTables(family: FrozenFamily, records: readonly CatchesRecord[], p
         }),
       ),
     ]),
+    '### Against time, calls in the sandbox',
+    table(
+      ['arm', ...TIMES.flatMap((seconds) => strata.map((stratum) => `${stratum}, ${1000 * seconds} ms`))],
+      rows.map(({ arm, records: own }) => [
+        arm,
+        ...TIMES.flatMap((seconds) =>
+          strata.map((stratum) =>
+            meanOf(own.map((one) => percentAt(one, stratum, inputsIn(one, seconds, prices, 'sandbox')))).value.toFixed(
+              0,
+            ),
+          ),
+        ),
+      ]),
+    ),
     '### At equal numbers of tests',
     table(
       ['arm', ...COUNTS.flatMap((count) => strata.map((stratum) => `${stratum}, ${count}`)), 'minimised suite'],

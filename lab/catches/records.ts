@@ -85,7 +85,24 @@ const reinforcedSchema = z.strictObject({
 });
 export type ReinforcedRecord = z.infer<typeof reinforcedSchema>;
 
-const recordSchema = z.discriminatedUnion('kind', [pricesSchema, catchesSchema, programsSchema, reinforcedSchema]);
+/** The record of a writer of tests against programs of real models, which lab/catches/real.jsonl.gz has in this order. */
+const realSchema = z.strictObject({
+  kind: z.literal('real'),
+  arm: z.string(), // the writer
+  seed: z.int(),
+  commit: z.string(),
+  tests: z.array(z.int()), // at least how many tests the writer has for each program
+  ranks: z.array(z.int()), // the first test that catches the program, from 1; 0 if none does
+});
+export type RealRecord = z.infer<typeof realSchema>;
+
+const recordSchema = z.discriminatedUnion('kind', [
+  pricesSchema,
+  catchesSchema,
+  programsSchema,
+  reinforcedSchema,
+  realSchema,
+]);
 export type CatchRecord = z.infer<typeof recordSchema>;
 
 export const catchRecordsPath = (): string => join(ROOT, 'lab', 'catches', 'records.jsonl');
@@ -96,6 +113,7 @@ export function keyOf(record: CatchRecord | Pick<ProgramsRecord, Key> | Pick<Rei
   if (record.kind === 'prices') return '0';
   if (record.kind === 'programs') return `3 ${record.split} ${record.arm} ${record.seed}`;
   if (record.kind === 'reinforced') return `4 ${record.split} ${record.arm} ${record.seed}`;
+  if (record.kind === 'real') return `5 ${record.arm} ${record.seed}`;
   return `2 ${record.family} ${record.split} ${record.arm} ${record.seed}`;
 }
 

@@ -1,8 +1,7 @@
-// The synthetic problem families.
+// The synthetic problem families. Those of `steps` are only data: commit c8a163fe has the last program that wrote them.
 import type { Problem, Split } from '../../core/schema/problem.js';
 import { toRecord } from '../../data/formats/gauntlet.js';
 import { loadNestedProblems } from './nested/problems.js';
-import { LEVELS, loadSteps } from './steps/family.js';
 import { loadTinyProblems } from './tiny/problems.js';
 
 type Problems = Record<Split, Problem[]>;
@@ -11,7 +10,6 @@ type Problems = Record<Split, Problem[]>;
 export const PROBLEMS = {
   tiny: loadTinyProblems,
   nested: loadNestedProblems,
-  steps: () => loadSteps(LEVELS),
 } as const satisfies Record<string, () => Problems>;
 
 /** One record per line, each with its split. */
