@@ -75,17 +75,20 @@ const dictionary = drawn(({ problem: { description, referenceSolution = '' }, co
   dictionaryInputs(known, constantsIn(description, referenceSolution, code), DRAWN, random),
 );
 
-/** The first input of each writer, then the second of each. */
-const inTurns =
-  (...writers: Write[]): Write =>
+const together =
+  (merge: (all: Value[][][]) => Value[][], writers: Write[]): Write =>
   async (targets, seed, sandbox) => {
     const found: Value[][][][] = [];
     for (const write of writers) found.push(await write(targets, seed, sandbox));
-    return targets.map((_, t) => {
-      const own = found.map((inputs) => inputs[t]!);
-      return Array.from({ length: DRAWN }, (_, i) => own.flatMap((inputs) => inputs.slice(i, i + 1))).flat();
-    });
+    return targets.map((_, t) => merge(found.map((inputs) => inputs[t]!)));
   };
+const inOrder = (...writers: Write[]): Write => together((all) => all.flat(), writers);
+/** The first input of each writer, then the second of each. */
+const inTurns = (...writers: Write[]): Write =>
+  together(
+    (all) => Array.from({ length: DRAWN }, (_, i) => all.flatMap((inputs) => inputs.slice(i, i + 1))).flat(),
+    writers,
+  );
 
 /** The tests of `gauntlet harden`, which knows mutants of the reference and perhaps some of the programs. */
 const hardened =
@@ -121,7 +124,7 @@ export const REAL_WRITERS: Record<string, Write> = {
   mutation: drawn(({ known }, random) => freshInputs(known, DRAWN, random)),
   dictionary,
   'search-reference': searched(false),
-  search: searched(true),
+  search: inOrder(searched(true), dictionary), // as `discriminator.writer: search`
   'in-turns': inTurns(searched(true), searched(false, true), dictionary),
   harden: hardened(false),
   'harden-programs': hardened(true),

@@ -70,7 +70,12 @@ function beyond(records: readonly RealRecord[], targets: readonly RealTarget[]):
   const rows = [1, FEW, 10].map((count) => {
     const [model, others] = [within([MODEL], count), within(WITHOUT_MODEL, 100 * count)];
     const extra = targets.filter((_, t) => model[t] && !others[t]);
-    return [`${count}`, `${model.filter(Boolean).length}`, `${others.filter(Boolean).length}`, `${extra.length}`];
+    return [
+      `${count}`,
+      `${model.filter(Boolean).length}`,
+      `${others.filter(Boolean).length}`,
+      `${extra.length} of ${new Set(extra.map(({ problem }) => problem.id)).size} problems`,
+    ];
   });
   return table(
     ['tests', `caught by \`${MODEL}\``, 'by the others together, 100 times the tests', `only by \`${MODEL}\``],
