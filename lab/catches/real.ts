@@ -90,9 +90,9 @@ const inTurns = (...writers: Write[]): Write =>
     writers,
   );
 
-/** The tests of `gauntlet harden`, which knows mutants of the reference and perhaps some of the programs. */
+/** The tests of `gauntlet harden`, which knows mutants of the reference and the programs of some groups. */
 const hardened =
-  (knowsPrograms: boolean): Write =>
+  (...groups: readonly string[]): Write =>
   async (targets) => {
     const folder = mkdtempSync(join(tmpdir(), 'real-'));
     try {
@@ -101,10 +101,10 @@ const hardened =
       const all = [...new Map(targets.map((target) => [target.problem.id, target])).values()];
       writeFileSync(problems!, lines(all.map(({ problem }) => toRecord(problem))));
       const known = all.flatMap(({ problem: { id }, wrong }) =>
-        wrong.filter(({ group }) => group === GROUPS[0]).map(({ code }) => ({ id, code })),
+        wrong.filter(({ group }) => groups.includes(group)).map(({ code }) => ({ id, code })),
       );
       writeFileSync(programs!, lines(known));
-      const flags = ['-o', out!, '--tests', `${HARDENED}`, ...(knowsPrograms ? ['--programs', programs!] : [])];
+      const flags = ['-o', out!, '--tests', `${HARDENED}`, '--programs', programs!];
       const { status } = spawnSync(process.execPath, [join(ROOT, 'bin/gauntlet.mjs'), 'harden', problems!, ...flags], {
         stdio: ['ignore', 'ignore', 'inherit'],
       });
@@ -126,8 +126,9 @@ export const REAL_WRITERS: Record<string, Write> = {
   'search-reference': searched(false),
   search: inOrder(searched(true), dictionary), // as `discriminator.writer: search`
   'in-turns': inTurns(searched(true), searched(false, true), dictionary),
-  harden: hardened(false),
-  'harden-programs': hardened(true),
+  harden: hardened(),
+  'harden-programs': hardened('codegen-known'),
+  'harden-these': hardened(...GROUPS),
   'codegen-16b': written('codegen-16b'),
 };
 
