@@ -104,7 +104,7 @@ const hardened =
         wrong.filter(({ group }) => groups.includes(group)).map(({ code }) => ({ id, code })),
       );
       writeFileSync(programs!, lines(known));
-      const flags = ['-o', out!, '--tests', `${HARDENED}`, '--programs', programs!];
+      const flags = ['-o', out!, '--tests', `${HARDENED}`, ...(known.length > 0 ? ['--programs', programs!] : [])];
       const { status } = spawnSync(process.execPath, [join(ROOT, 'bin/gauntlet.mjs'), 'harden', problems!, ...flags], {
         stdio: ['ignore', 'ignore', 'inherit'],
       });
