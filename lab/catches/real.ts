@@ -144,10 +144,10 @@ export async function measureReal(
   try {
     for (const seed of seeds)
       for (const arm of arms) {
-        const record: RealRecord = { kind: 'real', arm, seed, commit, tests: [], ranks: [] };
+        const record: RealRecord = { kind: 'real', arm, seed, commit, ranks: [] };
         if (records.all().some((one) => keyOf(one) === keyOf(record))) continue;
         const inputs = await REAL_WRITERS[arm]!(targets, seed, sandbox);
-        record.tests = targets.map(() => 0);
+        const met = targets.map(() => 0); // how many tests each program has met
         record.ranks = targets.map(() => 0);
         let open = [...targets.keys()]; // those that no test has caught yet
         for (const [from, to] of PARTS) {
@@ -159,8 +159,8 @@ export async function measureReal(
             const { runs } = await runPrograms(sandbox, LIMITS, suites, {});
             for (const [k, t] of own.entries()) {
               const at = runs[k]![0]!.verdicts.findIndex((verdict) => verdict !== 'pass');
-              if (at >= 0) record.ranks[t] = record.tests[t]! + at + 1;
-              record.tests[t]! += tests[k]!.length;
+              if (at >= 0) record.ranks[t] = met[t]! + at + 1;
+              met[t]! += tests[k]!.length;
             }
           }
           open = open.filter((t) => record.ranks[t] === 0);

@@ -80,7 +80,12 @@ function beyond(records: readonly RealRecord[], targets: readonly RealTarget[]):
     ];
   });
   return table(
-    ['tests', `caught by \`${MODEL}\``, 'by the others together, 100 times the tests', `only by \`${MODEL}\``],
+    [
+      'tests',
+      `caught by \`${MODEL}\``,
+      'by the others together, 100 times the tests, at most 500',
+      `only by \`${MODEL}\``,
+    ],
     rows,
   );
 }

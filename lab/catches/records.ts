@@ -91,7 +91,6 @@ const realSchema = z.strictObject({
   arm: z.string(), // the writer
   seed: z.int(),
   commit: z.string(),
-  tests: z.array(z.int()), // at least how many tests the writer has for each program
   ranks: z.array(z.int()), // the first test that catches the program, from 1; 0 if none does
 });
 export type RealRecord = z.infer<typeof realSchema>;
