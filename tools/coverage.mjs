@@ -30,7 +30,7 @@ export function keepOurs(from, to) {
 }
 
 /** The arguments with which Node runs c8: it reports the coverage in `folder`, and fails below the minimum. */
-export function coverageReport(folder, reports, html) {
+export function coverageReport(folder, reports) {
   return [
     join(ROOT, 'node_modules/c8/bin/c8.js'),
     ...['report', '--all', '--src', '.', '--temp-directory', folder, '--reports-dir', reports, '--merge-async'],
@@ -38,7 +38,7 @@ export function coverageReport(folder, reports, html) {
     // Excludes the bundle of the workflows, because tests also run their sources.
     ...['dist/lab/**', 'dist/test/**', 'dist/workflow-bundle-*', '**/*.d.ts'].flatMap((glob) => ['--exclude', glob]),
     ...['.js', '.mjs', '.ts', '.mts'].flatMap((extension) => ['--extension', extension]),
-    ...['text-summary', 'json-summary', ...(html ? ['html'] : [])].flatMap((reporter) => ['--reporter', reporter]),
+    ...['text-summary', 'json-summary', 'html'].flatMap((reporter) => ['--reporter', reporter]),
     ...['--check-coverage', '--lines', String(MINIMUM)],
   ];
 }

@@ -20,8 +20,8 @@ import { ROOT } from '../../infra/root.mjs';
 import { startThread } from '../../infra/scripts.js';
 
 const PIECES = JSON.parse(readFileSync(join(ROOT, 'test/data/longTexts.json'), 'utf8')) as string[];
-const CHARACTERS = 65_000;
-const SECONDS = 10; // of CPU time: the limit of a reader for one text, which normally needs a second or two at most
+const CHARACTERS = 32_000;
+const SECONDS = 5; // of CPU time: the limit of a reader for one text, which normally needs a second or two at most
 const signature = parseSignature('def f(x):')!;
 const options = { entry: 'f', arity: 1, signature, limit: 50 };
 const own = { id: 'p', description: 'd', function_signature: 'def f(x):', baseline_tests: [] };

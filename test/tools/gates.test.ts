@@ -287,7 +287,7 @@ describe('the test command', () => {
     keepOurs(join(folder, 'raw'), join(folder, 'v8'));
     keepOurs(join(folder, 'never made'), join(folder, 'v8'));
     assert.equal(existsSync(join(folder, 'raw')), false);
-    const { code, text } = await runNode(coverageReport(join(folder, 'v8'), join(folder, 'reports'), false), {
+    const { code, text } = await runNode(coverageReport(join(folder, 'v8'), join(folder, 'reports')), {
       cwd: ROOT,
     });
     assert.equal(code, 1);

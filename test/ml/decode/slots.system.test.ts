@@ -36,8 +36,8 @@ it('slots give the tokens of the engine for SmolLM2', async function () {
   // the adapter of zeros is beside the weights, because merged weights would be in memory twice
   const base = new BaseWeights({ config: c, weights }, 'cpu', 'float32');
   const shared = new DeviceWeights(c, base, { beside: 1 });
-  for (const options of [{ temperature: 0 }, { temperature: 0.8 }, { temperature: 1, topK: 50, topP: 0.9 }]) {
-    const more = { ...options, maxNewTokens: 32, stopTokens: eosTokens };
+  for (const options of [{ temperature: 0 }, { temperature: 1, topK: 50, topP: 0.9 }]) {
+    const more = { ...options, maxNewTokens: 24, stopTokens: eosTokens };
     const expected = await engine.generate(requests, more);
     for (const attention of ['grouped', 'scattered'] as const) {
       const device = new BoundDevice(c, (g) => new FusedWeights(g, c, { type: 'float32', rank: 1 }), {
