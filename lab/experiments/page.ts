@@ -3,7 +3,6 @@ import type { MetricName } from '../../core/evaluation/metrics.js';
 import { type Mean, meanOf, pairedDifference } from '../../core/evaluation/seeds.js';
 import { between, table } from '../table.js';
 import { ARMS, FAMILIES } from './arms.js';
-import { plotOf } from './plot.js';
 import type { ExperimentRecord } from './records.js';
 
 /** Fills the page with the present records. @throws Error if the page has no place for them */
@@ -14,8 +13,7 @@ function tables(records: readonly ExperimentRecord[]): string {
   if (records.length === 0) return 'No record yet.';
   const parts = FAMILIES.flatMap((family) => {
     const own = records.filter((record) => record.family === family);
-    const plot = plotOf(family, own) === undefined ? [] : [`![pass@1 of every arm](images/evidence-${family}.svg)`];
-    return own.length === 0 ? [] : [`## Family \`${family}\``, ...plot, ...familyTables(own)];
+    return own.length === 0 ? [] : [`## Family \`${family}\``, ...familyTables(own)];
   });
   return parts.join('\n\n');
 }

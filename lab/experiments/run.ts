@@ -15,7 +15,6 @@ import { readMetrics } from '../../store/runs.js';
 import { answerOf } from '../commands.js';
 import { FORMS, TRAINABLE } from './arms.js';
 import type { ExperimentRecord, Key } from './records.js';
-import { asFile, problemsWithWrongReferences } from './wrongReferences.js';
 
 const SAMPLES = 4; // the number of programs per test problem
 
@@ -42,9 +41,7 @@ export function configOf(
 
 /** The digest of all settings of a run. */
 export function digestOf(key: Key, { over }: Pick<Place, 'over'>, factor: number): string {
-  const { wrongReferences } = armOf(key);
-  const config = resolveConfig({ ...configOf(key, over, factor), seed: key.seed });
-  return digestJson({ ...config, ...(wrongReferences !== undefined && { wrongReferences }) });
+  return digestJson(resolveConfig({ ...configOf(key, over, factor), seed: key.seed }));
 }
 
 const armOf = ({ arm }: Pick<Key, 'arm'>) => TRAINABLE.find(({ name }) => name === arm)!;
@@ -72,7 +69,7 @@ export async function runArm(
   const file = join(folder, `${id}.json`);
   writeFileSync(file, JSON.stringify(config));
   const flags = ['--store', store, '--json'];
-  const source = ['--config', file, '--seed', `${seed}`, ...problemFlags(key, folder)];
+  const source = ['--config', file, '--seed', `${seed}`];
   const trained = await answerOf(['train', id, ...source, '--watch', ...flags]);
   const { digests, before, after } = runResultSchema.parse(trained);
   const limit = problems === undefined ? [] : ['--limit', `${problems}`];
@@ -98,14 +95,4 @@ export async function runArm(
     seconds: steps.reduce((sum, { seconds }) => sum + seconds, 0),
     metrics: Object.fromEntries(Object.entries(metrics).map(([name, { value }]) => [name, value])),
   };
-}
-
-/** The problem file of an arm with wrong references. */
-function problemFlags(key: Key, folder: string): string[] {
-  const { family } = key;
-  const { wrongReferences } = armOf(key);
-  if (wrongReferences === undefined) return [];
-  const path = join(folder, `${family}-${wrongReferences}.jsonl`);
-  writeFileSync(path, asFile(problemsWithWrongReferences(family, wrongReferences)));
-  return ['--problems', path];
 }

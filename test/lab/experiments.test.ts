@@ -1,19 +1,15 @@
 // Experiments: the arms are valid, the statistics are right, and the page follows from the records.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { resolveConfig } from '../../core/config/presets.js';
 import { countSteps, planWarmStart } from '../../core/run/schedule.js';
-import { type Problem, SPLITS } from '../../core/schema/problem.js';
-import { loadProblems } from '../../data/problems.js';
 import { ROOT } from '../../infra/root.mjs';
 import { ARMS, FRESH_SEEDS, QUICK, TRAINABLE } from '../../lab/experiments/arms.js';
 import { withRecords } from '../../lab/experiments/page.js';
-import { plotOf } from '../../lab/experiments/plot.js';
 import { unfounded } from '../../lab/experiments/prose.js';
 import { type ExperimentRecord, readRecords, recordsPath, saveRecord } from '../../lab/experiments/records.js';
 import { configOf, digestOf } from '../../lab/experiments/run.js';
-import { asFile, problemsWithWrongReferences } from '../../lab/experiments/wrongReferences.js';
 import { temporaryFolder } from '../infra/support.js';
 
 function record(arm: string, seed: number, pass: number, over: Partial<ExperimentRecord> = {}): ExperimentRecord {
@@ -56,26 +52,6 @@ describe('the experiments', () => {
     );
   });
 
-  it('have problem files in which only references of the train split are wrong', async () => {
-    const folder = temporaryFolder();
-    const path = join(folder, 'problems.jsonl');
-    writeFileSync(path, asFile(problemsWithWrongReferences('tiny', 0.2)));
-    const right = new Map(
-      problemsWithWrongReferences('tiny', 0).map(({ id, referenceSolution }) => [id, referenceSolution]),
-    );
-    const set = await loadProblems(path);
-    const measured = new Set((await loadProblems('tiny')).test.map(({ id }) => id));
-    assert.ok(
-      SPLITS.every((split) => set[split].every(({ id }) => !measured.has(id))),
-      'no problem of the test split',
-    );
-    const wrong = (problems: Problem[]): number =>
-      problems.filter(({ id, referenceSolution }) => right.get(id) !== referenceSolution).length;
-    assert.deepEqual([wrong(set.validation), wrong(set.test)], [0, 0]);
-    const share = wrong(set.train) / set.train.length;
-    assert.ok(share > 0.15 && share < 0.25, `${share}`);
-  });
-
   it('draw ten different fresh seeds', () => {
     assert.equal(new Set(FRESH_SEEDS).size, 10);
     for (const known of [0, 1, 2, 3, 4, 5, 1001, 1002, 1003, 90210]) assert.ok(!FRESH_SEEDS.includes(known));
@@ -96,12 +72,6 @@ describe('the experiments', () => {
     ];
     assert.equal(same, updates);
     assert.notEqual(longer, updates);
-  });
-
-  it('do not treat an arm with wrong references as the method', () => {
-    const digest = (arm: string): string =>
-      digestOf({ family: 'nested', arm, seed: 0, equal: 'updates' }, { over: {} }, 1);
-    assert.equal(new Set(['method', 'gate-0', 'gate-5', 'gate-20'].map(digest)).size, 4);
   });
 
   it('keep records in the order of arms and seeds, with one record for each key', () => {
@@ -140,24 +110,7 @@ describe('the experiments', () => {
     assert.match(page, /### At equal tokens[^#]*\| frozen \| 3 \| 75\.0 % ± 0\.0 \|/);
     assert.match(page, /### Seeds of the method[^#]*\| 2 \| 82\.0 % \| 50\.0 % → 82\.0 % \| 40\.0 % → 60\.0 % \|/);
     assert.ok(!page.includes('Family `tiny`'));
-    assert.match(page, /!\[.*\]\(images\/evidence-nested\.svg\)/);
     assert.throws(() => withRecords('# Evidence', records), /has no <!-- experiments -->/);
-  });
-
-  it('draw the mean and the interval of every arm', () => {
-    const records = [0, 1].flatMap((seed) => [
-      record('method', seed, 0.8),
-      record('frozen', seed, 0.6 + seed / 50),
-      record('frozen', seed, 0.75, { equal: 'tokens' }),
-    ]);
-    const plot = plotOf('nested', records)!;
-    assert.equal(plot.match(/<circle cx="[\d.]+" cy="[\d.]+" r="4"/g)!.length, 3);
-    // the axis goes from 40 to 80 %: 61 % ± 12.7 points, t(0.975, 1) · 0.01
-    assert.match(plot, /<line x1="318\.6" y1="\d+" x2="712\.4" y2="\d+"/);
-    assert.match(plot, /<circle cx="810\.0" cy="75" r="4"/); // the mean of the method is 80 %
-    assert.match(plot, />frozen<\/text>/);
-    assert.equal(plotOf('nested', records.slice(0, 1)), undefined);
-    assert.equal(plotOf('tiny', records), undefined);
   });
 
   it('have a record for every figure in the text', () => {
