@@ -1,21 +1,24 @@
 // Makes new inputs of a function from the inputs of its tests and from a dictionary: the whole numbers in the texts of the problem,
-// and their neighbours. It finds triggers that a mutation of known inputs cannot reach (docs/adversary.md).
+// their neighbours, and short texts in quotes. It finds triggers that a mutation of known inputs cannot reach (docs/adversary.md).
 import type { RandomStream } from '../base/random.js';
+import { floatValue, toFloat } from '../parse/numbers.js';
 import type { Value } from '../schema/value.js';
-import { distinctInputs, freshInputs } from './freshInputs.js';
+import { distinctInputs, freshInputs, mapLeaves } from './freshInputs.js';
 
 const MOST_CHANGES = 3; // the most changes of one input
+const QUOTED = /'([^'\\\n]{1,20})'|"([^"\\\n]{1,20})"/g;
 
-/** The whole numbers in the texts, and their neighbours. */
-export function constantsIn(...texts: string[]): number[] {
+/** The whole numbers in the texts, their neighbours, and the short texts in quotes. */
+export function constantsIn(...texts: string[]): (number | string)[] {
   const found = texts.flatMap((text) => (text.match(/-?\d+/g) ?? []).map(Number)).filter(Number.isSafeInteger);
-  return [...new Set(found.flatMap((constant) => [constant, constant - 1, constant + 1]))];
+  const quoted = texts.flatMap((text) => [...text.matchAll(QUOTED)].map(([, single, double]) => single ?? double!));
+  return [...new Set([...found.flatMap((constant) => [constant, constant - 1, constant + 1]), ...quoted])];
 }
 
 /** Up to `count` distinct lists of arguments that are not among `known`. */
 export function dictionaryInputs(
   known: readonly Value[][],
-  constants: readonly number[],
+  constants: readonly (number | string)[],
   count: number,
   random: RandomStream,
 ): Value[][] {
@@ -26,39 +29,40 @@ export function dictionaryInputs(
 /** Yields inputs endlessly: a seed with one to three changes. A change is a mutation, or a constant at a random place. */
 export function* changedInputs(
   seeds: readonly Value[][],
-  constants: readonly number[],
+  constants: readonly (number | string)[],
   random: RandomStream,
 ): Generator<Value[], never> {
+  const numbers = constants.filter((one) => typeof one === 'number');
+  const texts = [' ', ...constants.filter((one) => typeof one === 'string')];
+  const isPlace = (one: Value): boolean =>
+    typeof one === 'string' || (numbers.length > 0 && (typeof one === 'number' || toFloat(one) !== undefined));
   for (;;) {
     let input = random.choice(seeds);
     for (let left = random.int(1, MOST_CHANGES); left > 0; left--) {
-      const numbers = countNumbers(input);
-      if (constants.length === 0 || numbers === 0 || random.uniform() < 0.5) input = mutate(input, random);
+      let places = 0;
+      mapLeaves(input, (one) => {
+        if (isPlace(one)) places++;
+        return one;
+      });
+      if (places === 0 || random.uniform() < 0.5) input = freshInputs([input], 1, random)[0] ?? input;
       else {
-        const place = random.int(0, numbers - 1);
-        const constant = random.choice(constants);
-        input = withNumber(input, (at) => (at === place ? constant : undefined)) as Value[];
+        let after = random.int(0, places - 1);
+        input = mapLeaves(input, (one) => {
+          if (!isPlace(one) || after-- !== 0) return one;
+          if (typeof one === 'string') return withText(one, texts, random);
+          const number = random.choice(numbers);
+          return typeof one === 'number' ? number : floatValue(number);
+        }) as Value[];
       }
     }
     yield input;
   }
 }
 
-/** An input with one mutation; a plain copy if nothing can be mutated. */
-export const mutate = (input: readonly Value[], random: RandomStream): Value[] =>
-  freshInputs([input as Value[]], 1, random)[0] ?? [...input];
-
-/** A copy in which numbers are replaced. @param replace is given the place of a number, in depth-first order */
-export function withNumber(value: Value, replace: (at: number, value: number) => number | undefined): Value {
-  let next = 0;
-  const visit = (one: Value): Value => {
-    if (typeof one === 'number') return replace(next++, one) ?? one;
-    return Array.isArray(one) ? one.map(visit) : one;
-  };
-  return visit(value);
-}
-
-export function countNumbers(value: Value): number {
-  if (typeof value === 'number') return 1;
-  return Array.isArray(value) ? value.reduce<number>((sum, one) => sum + countNumbers(one), 0) : 0;
+/** Inserts a constant, or a letter of the text once more. */
+function withText(text: string, constants: readonly string[], random: RandomStream): string {
+  const letters = [...text];
+  const at = random.int(0, letters.length);
+  const added = letters.length === 0 || random.uniform() < 0.5 ? random.choice(constants) : random.choice(letters);
+  return letters.toSpliced(at, 0, added).join('');
 }

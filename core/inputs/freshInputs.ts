@@ -46,17 +46,19 @@ export const freshInputs = (known: readonly Value[][], count: number, random: Ra
     return args;
   });
 
+/** A copy of lists and tuples with other leaves, in depth-first order. */
+export function mapLeaves(value: Value, leaf: (one: Value) => Value): Value {
+  if (Array.isArray(value)) return value.map((one) => mapLeaves(one, leaf));
+  return isTuple(value) ? { t: value.t.map((one) => mapLeaves(one, leaf)) } : leaf(value);
+}
+
 /** The value with the sign of every number changed. */
-export const negated = <T extends Value | Value[]>(value: T): T => {
-  const other = (one: Value): Value => {
+export const negated = <T extends Value | Value[]>(value: T): T =>
+  mapLeaves(value, (one) => {
     if (typeof one === 'number') return 0 - one;
-    if (Array.isArray(one)) return one.map(other);
-    if (isTuple(one)) return { t: one.t.map(other) };
     const float = toFloat(one);
     return float === undefined ? one : floatValue(-float);
-  };
-  return other(value) as T;
-};
+  }) as T;
 
 /** A value of the same type that differs a little, or is empty. */
 function neighbour(value: Value, random: RandomStream): Value {
@@ -83,16 +85,14 @@ const LETTERS = [...'abcxyzAEZ019 -'];
 
 function textNear(letters: readonly string[], random: RandomStream): string[] {
   const at = random.int(0, Math.max(0, letters.length - 1));
+  const withLetter = (change: (letter: string) => string) => letters.map((one, i) => (i === at ? change(one) : one));
   const ways = [
     () => [],
     () => [...letters].reverse(),
     () => [...letters, random.choice(LETTERS)],
     () => letters.filter((_, i) => i !== at),
-    () => letters.map((letter, i) => (i === at ? random.choice(LETTERS) : letter)),
-    () =>
-      letters.map((letter, i) =>
-        i !== at ? letter : letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-      ),
+    () => withLetter(() => random.choice(LETTERS)),
+    () => withLetter((letter) => (letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase())),
   ];
   return random.choice(ways)();
 }

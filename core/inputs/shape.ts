@@ -2,6 +2,7 @@
 import type { Value } from '../schema/value.js';
 
 const ANY = 3; // from so many kinds on, any kind may follow
+const CLASSES = [/[a-z]/, /[A-Z]/, /\d/];
 
 /**
  * A test of inputs: each argument has kinds, signs and characters of the known ones, where nested values count as one group. Arguments
@@ -9,11 +10,10 @@ const ANY = 3; // from so many kinds on, any kind may follow
  */
 export function resembles(known: readonly Value[][]): (args: readonly Value[]) => boolean {
   const shapes: Shape[] = [];
-  for (const input of known)
-    for (const [at, value] of input.entries()) {
-      shapes[at] ??= new Shape();
-      shapes[at].add(value);
-    }
+  for (const [at, value] of known.flatMap((input) => [...input.entries()])) {
+    shapes[at] ??= new Shape();
+    shapes[at].add(value);
+  }
   const lengths = known.map((input) => input.map(lengthOf));
   const equal = shapes.flatMap((_, a) => shapes.slice(0, a).map((_, b) => [a, b] as const));
   const kept = equal.filter(([a, b]) => lengths.every((own) => own[a] !== undefined && own[a] === own[b]));
@@ -32,10 +32,8 @@ class Shape {
     this.kinds.add(kindOf(value));
     if (typeof value === 'number') this.signs.add(Math.sign(value));
     if (typeof value === 'string') for (const one of value) this.characters.add(one);
-    for (const item of itemsOf(value)) {
-      this.inner ??= new Shape();
-      this.inner.add(item);
-    }
+    if (itemsOf(value).length > 0) this.inner ??= new Shape();
+    for (const item of itemsOf(value)) this.inner!.add(item);
   }
 
   allows(value: Value): boolean {
@@ -52,8 +50,6 @@ class Shape {
     return same !== undefined && [...this.characters].filter((other) => same.test(other)).length >= ANY;
   }
 }
-
-const CLASSES = [/[a-z]/, /[A-Z]/, /\d/];
 
 const lengthOf = (value: Value): number | undefined =>
   typeof value === 'string' || Array.isArray(value) ? value.length : undefined;

@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { meanOf } from '../../core/evaluation/seeds.js';
+import { SPLITS } from '../../core/schema/problem.js';
 import { ROOT } from '../../infra/root.mjs';
 import { FLAG, LabError, readFlags, TEXT } from '../flags.js';
 import { CONTROLS } from './controls.js';
@@ -50,7 +51,6 @@ A record that exists is kept, so a measurement that was cut off goes on.`;
 
 export const adversaryPage = join(ROOT, 'docs', 'adversary.md');
 const evidence = join(ROOT, 'docs', 'evidence.md');
-const families = Object.keys(FROZEN) as FrozenFamily[];
 const say = (line: string): void => console.error(`catches: ${line}`);
 
 export async function catchesMain(args: string[], commit: string): Promise<void> {
@@ -71,12 +71,8 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   if (values.help) return console.log(USAGE);
   if (values.check) return checkCatches();
   const quick = values.quick === true;
-  const family = oneOf('--family', values.family ?? 'keyhole', families);
-  const split = oneOf('--split', values.split ?? (quick ? 'validation' : 'test'), [
-    'test',
-    'validation',
-    'train',
-  ] as const);
+  const family = oneOf('--family', values.family ?? 'keyhole', Object.keys(FROZEN) as FrozenFamily[]);
+  const split = oneOf('--split', values.split ?? (quick ? 'validation' : 'test'), SPLITS);
   const store = resolve(values.store ?? '.gauntlet/catches');
   const seeds = seedsIn(values.seeds ?? (quick ? '0' : '0-2'));
   const records = quick ? memoryRecords() : fileRecords(resolve(values.records ?? catchRecordsPath()));

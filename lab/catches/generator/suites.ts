@@ -70,4 +70,5 @@ export function suiteOf(arm: SuiteArm, seed: number, problem: KeyholeProblem, wr
 }
 
 /** Whether an input has the right types. A check is needed because a writer may write any literals. */
-const isLegal = ([nums, a, b]: Value[]): boolean => Array.isArray(nums) && [...nums, a, b].every(Number.isSafeInteger);
+export const isLegal = ([nums, a, b]: Value[]): boolean =>
+  Array.isArray(nums) && [...nums, a, b].every(Number.isSafeInteger);

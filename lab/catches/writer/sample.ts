@@ -9,7 +9,7 @@ import type { FrozenProblem } from '../programs.js';
 import { INPUTS, promptOf } from './corpus.js';
 
 export const TEMPERATURE = 0.5; // on validation, 0.8 miscopies constants more often, and 0.2 repeats inputs
-const LONGEST = 128; // the length limit of a turn in tokens
+export const LONGEST = 128; // the length limit of a turn in tokens
 
 export interface Written {
   inputs: Record<string, Value[][]>; // program → its inputs in the order in which they were written

@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFolder } from '../../../cli/export/folder.js';
 import type { Split } from '../../../core/schema/problem.js';
+import type { Engine } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
@@ -12,12 +13,14 @@ import { programExample } from '../generator/lesson.js';
 import type { FrozenProblem } from '../programs.js';
 import { school } from './base.js';
 import { exampleOf, keyholeVocabulary, type Lesson } from './corpus.js';
+import { type Expert, lessonsOf, ROUNDS, rowsOf, writeCases } from './expert.js';
 import { initialWeights } from './initialWeights.js';
 import { tinyConfig, tinyModelFiles } from './modelFiles.js';
 import { type Written, writeInputs } from './sample.js';
-import type { TrainingRow } from './tokenizer.js';
+import type { TinyVocabulary, TrainingRow } from './tokenizer.js';
 
-export const WRITERS = ['untrained', 'blind', 'trained'] as const;
+/** The writers after `trained` see one special case at a time: the untrained one, and those that expert iteration trained. */
+export const WRITERS = ['untrained', 'blind', 'trained', 'cases', 'expert', 'placebo'] as const;
 export type WriterName = (typeof WRITERS)[number];
 
 interface Course {
@@ -27,25 +30,24 @@ interface Course {
   batch: number; // in sequences
 }
 
-type ModelName = WriterName | 'generator';
+type ModelName = Exclude<WriterName, 'cases' | Expert> | 'generator';
 
 /** Settings of supervised training with all parameters. */
-const COURSES: Record<ModelName, Course> = {
+const COURSES = {
   untrained: { lesson: 'untrained', tokens: 3_000_000, learningRate: 4e-3, batch: 24 },
   blind: { lesson: 'taught-blind', tokens: 2_500_000, learningRate: 2e-3, batch: 8 },
   trained: { lesson: 'taught', tokens: 2_500_000, learningRate: 2e-3, batch: 8 },
   generator: { lesson: 'program', tokens: 1_500_000, learningRate: 2e-3, batch: 8 },
-};
+} as const satisfies Record<ModelName, Course>;
+const EXPERT = { tokens: 1_200_000, learningRate: 2e-3, batch: 8 }; // in each round
 const BASE_SEED = 0; // all models start from the same base
-
-const folderOf = (store: string, name: ModelName, seed: number): string => join(store, `${name}-${seed}`);
 
 type Say = (line: string) => void;
 
 /** The folder of a supervised model. Trains the model if the folder does not exist. */
 export async function provideModel(store: string, name: ModelName, seed: number, say: Say): Promise<string> {
   const own = name === 'untrained' ? BASE_SEED : seed;
-  const folder = folderOf(store, name, own);
+  const folder = join(store, `${name}-${own}`);
   if (existsSync(join(folder, 'model.safetensors'))) return folder;
   const vocabulary = keyholeVocabulary();
   const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');
@@ -57,9 +59,39 @@ export async function provideModel(store: string, name: ModelName, seed: number,
   const row = (index: number): TrainingRow =>
     lesson === 'program' ? programExample(vocabulary, own, index) : exampleOf(vocabulary, lesson, own, index);
   const schooled = await school({ config, weights }, { ...course, name: lesson, row, seed: own }, say);
+  return save(folder, vocabulary, schooled.weights);
+}
+
+async function save(folder: string, vocabulary: TinyVocabulary, weights: ReadonlyMap<string, TensorData>) {
   const files = new Map<string, string | Uint8Array>(tinyModelFiles(vocabulary));
-  await writeFolder(folder, files.set('model.safetensors', writeSafetensors(schooled.weights)));
+  await writeFolder(folder, files.set('model.safetensors', writeSafetensors(weights)));
   return folder;
+}
+
+/** The folder of a model after some rounds of expert iteration. Each round starts from the model that wrote its inputs. */
+async function provideExpert(store: string, arm: Expert, seed: number, round: number, say: Say): Promise<string> {
+  if (round === 0) return provideModel(store, 'untrained', 0, say);
+  const folder = join(store, `${arm}-${seed}-${round}`);
+  if (existsSync(join(folder, 'model.safetensors'))) return folder;
+  const start = await provideExpert(store, arm, seed, round - 1, say);
+  const lessons = await withEngine(start, (engine) =>
+    lessonsOf(engine, { store, name: round === 1 ? 'untrained' : arm, seed, round }, say),
+  );
+  const vocabulary = keyholeVocabulary();
+  const row = rowsOf(vocabulary, lessons, arm, seed);
+  const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');
+  const name = `${arm}-${seed}-${round}`;
+  const schooled = await school({ config, weights: await weightsIn(start) }, { ...EXPERT, name, row, seed }, say);
+  return save(folder, vocabulary, schooled.weights);
+}
+
+async function withEngine<T>(folder: string, use: (engine: Engine) => Promise<T>): Promise<T> {
+  const engine = await openEngine(folder);
+  try {
+    return await use(engine);
+  } finally {
+    await engine.close();
+  }
 }
 
 async function weightsIn(folder: string): Promise<ReadonlyMap<string, TensorData>> {
@@ -80,12 +112,15 @@ export async function writtenBy(
 ): Promise<Written> {
   const file = join(store, `inputs-${name}-${seed}-${split}-${problems.length}-${problems[0]!.id}.json`);
   if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Written;
-  const engine = await openEngine(await provideModel(store, name, seed, say));
-  try {
-    const written = await writeInputs(engine, problems, { isBlind: name === 'blind', turns, seed });
-    await writeFile(file, JSON.stringify(written));
-    return written;
-  } finally {
-    await engine.close();
-  }
+  const isCases = name === 'cases' || name === 'expert' || name === 'placebo';
+  const folder = isCases
+    ? await provideExpert(store, name === 'placebo' ? name : 'expert', seed, name === 'cases' ? 0 : ROUNDS, say)
+    : await provideModel(store, name, seed, say);
+  const written = await withEngine(folder, (engine) =>
+    isCases
+      ? writeCases(engine, problems, seed)
+      : writeInputs(engine, problems, { isBlind: name === 'blind', turns, seed }),
+  );
+  await writeFile(file, JSON.stringify(written));
+  return written;
 }
