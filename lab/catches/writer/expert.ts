@@ -1,4 +1,4 @@
-// Expert iteration: a writer of `keyhole` is trained on those of its own inputs that caught a wrong program. No rule writes
+// Expert iteration, one round: a writer of `keyhole` is trained on those of its own inputs that caught a wrong program. No rule writes
 // inputs for it, as for the taught writers. It sees one special case of the description at a time, and no wrong program.
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -19,11 +19,10 @@ import { answerText, INPUTS, promptOf } from './corpus.js';
 import { LONGEST, readInputs, TEMPERATURE, type Written } from './sample.js';
 import { encodeExample, type TinyVocabulary, type TrainingRow } from './tokenizer.js';
 
-/** `placebo` is trained on as many of the same inputs, drawn at random. */
-export type Expert = 'expert' | 'placebo';
-export const ROUNDS = 2;
-const CATCHING = 3_000; // catching inputs of a round and a stratum
-const MOST_TOKENS = 2_500_000; // of a round, with prompts
+/** `expert-placebo` is trained on as many of the same inputs, drawn at random. */
+export type Expert = 'expert' | 'expert-placebo';
+const CATCHING = 3_000; // catching inputs of a stratum
+const MOST_TOKENS = 2_500_000; // sampled for a seed, with prompts
 const PROBLEMS = 256; // sampled at once
 const TURNS = 2; // for a special case
 const WRITING_TURNS = 6; // for a special case of a measured problem
@@ -37,26 +36,27 @@ const casesOf = ({ base, rules }: KeyholeSpec): { stratum: Stratum; prompt: stri
     return { stratum: rule.stratum, prompt: promptOf(renderDescription(spec), renderCode(spec)) };
   });
 
-/** Samples a writer on problems of no other round or seed, until it has caught enough. Kept in a file. */
+/** Samples the untrained writer on problems of no other seed, until it has caught enough. Kept in a file, which both arms read. */
 export async function lessonsOf(
   engine: Engine,
-  { store, name, seed, round }: { store: string; name: string; seed: number; round: number },
+  store: string,
+  seed: number,
   say: (line: string) => void,
 ): Promise<Lesson[]> {
-  const file = join(store, `lessons-${name}-${seed}-${round}.json`);
+  const file = join(store, `lessons-${seed}.json`);
   if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Lesson[];
-  const random = new RandomStream('keyhole-expert', seed, round);
+  const random = new RandomStream('keyhole-expert', seed);
   const lessons: Lesson[] = [];
   const caught = { direct: 0, computed: 0, conjunctive: 0 };
   const isOpen = ({ stratum }: { stratum: Stratum }): boolean => caught[stratum] < CATCHING;
-  let variant = 1e9 + (seed * ROUNDS + round) * 1e6; // the taught writers have smaller numbers
+  let variant = 1e9 + seed * 1e6; // the taught writers have smaller numbers
   for (let tokens = 0; tokens < MOST_TOKENS && STRATA.some((stratum) => isOpen({ stratum })); ) {
     const problems = Array.from({ length: PROBLEMS }, () =>
       variantOf(random.choice(keyholeProblems('train')), variant++),
     );
     const jobs = problems.flatMap((problem) => {
       const open = casesOf(problem.spec).filter(isOpen);
-      return open.map((one) => ({ ...one, problem, key: ['expert', seed, round, problem.id, one.stratum] }));
+      return open.map((one) => ({ ...one, problem, key: ['expert', seed, problem.id, one.stratum] }));
     });
     const written = await sampleCases(engine, jobs, { turns: TURNS, temperature: 1 });
     tokens += written.tokens;
@@ -65,12 +65,13 @@ export async function lessonsOf(
       const targets = problem.wrong.filter((one) => one.stratum === stratum && one.flaw !== 'extra');
       const catches = (args: KeyholeArgs): boolean =>
         targets.some(({ spec }) => interpretKeyhole(spec, args) !== interpretKeyhole(problem.spec, args));
-      const found = [...new Map(inputs.filter(catches).map((args) => [JSON.stringify(args), args])).values()];
+      const found = distinct(inputs.filter(catches));
       const expert = found.slice(0, INPUTS).map((args) => (random.uniform() < 0.5 ? shrunk(args, catches) : args));
       caught[stratum] += expert.length;
-      if (expert.length > 0) lessons.push({ stratum, prompt, expert, placebo: random.sample(inputs, expert.length) });
+      if (expert.length > 0)
+        lessons.push({ stratum, prompt, expert, 'expert-placebo': random.sample(inputs, expert.length) });
     }
-    say(`${name}, seed ${seed}, round ${round}: ${tokens} tokens, caught ${JSON.stringify(caught)}`);
+    say(`lessons, seed ${seed}: ${tokens} tokens, caught ${JSON.stringify(caught)}`);
   }
   await writeFile(file, JSON.stringify(lessons));
   return lessons;
@@ -113,7 +114,11 @@ export function rowsOf(vocabulary: TinyVocabulary, lessons: readonly Lesson[], a
   };
 }
 
-/** Inputs for all programs of a problem: one for each special case, then another one for each, and so on. */
+const distinct = <T>(inputs: readonly T[]): T[] => [
+  ...new Map(inputs.map((args) => [JSON.stringify(args), args])).values(),
+];
+
+/** Distinct inputs for all programs of a problem: one for each special case, then another one for each, and so on. */
 export async function writeCases(engine: Engine, problems: readonly FrozenProblem[], seed: number): Promise<Written> {
   const before = cpuSeconds();
   const jobs = problems.flatMap(({ id, wrong, reference }) =>
@@ -121,9 +126,10 @@ export async function writeCases(engine: Engine, problems: readonly FrozenProble
   );
   const { inputs, answered } = await sampleCases(engine, jobs, { turns: WRITING_TURNS, temperature: TEMPERATURE });
   const seconds = (cpuSeconds() - before) / answered;
+  const cases = jobs.map(({ wrong }, i) => ({ wrong, own: distinct(inputs[i]!) }));
   const ofProgram: Record<string, Value[][]> = {};
   for (let i = 0; i < WRITING_TURNS * INPUTS; i++)
-    for (const [j, { wrong }] of jobs.entries())
-      for (const { id } of wrong) ofProgram[id] = [...(ofProgram[id] ?? []), ...inputs[j]!.slice(i, i + 1)];
+    for (const { wrong, own } of cases)
+      for (const { id } of wrong) ofProgram[id] = [...(ofProgram[id] ?? []), ...own.slice(i, i + 1)];
   return { inputs: ofProgram, tokens: answered / inputs.flat().length, seconds };
 }

@@ -13,14 +13,14 @@ import { programExample } from '../generator/lesson.js';
 import type { FrozenProblem } from '../programs.js';
 import { school } from './base.js';
 import { exampleOf, keyholeVocabulary, type Lesson } from './corpus.js';
-import { type Expert, lessonsOf, ROUNDS, rowsOf, writeCases } from './expert.js';
+import { type Expert, lessonsOf, rowsOf, writeCases } from './expert.js';
 import { initialWeights } from './initialWeights.js';
 import { tinyConfig, tinyModelFiles } from './modelFiles.js';
 import { type Written, writeInputs } from './sample.js';
 import type { TinyVocabulary, TrainingRow } from './tokenizer.js';
 
-/** The writers after `trained` see one special case at a time: the untrained one, and those that expert iteration trained. */
-export const WRITERS = ['untrained', 'blind', 'trained', 'cases', 'expert', 'placebo'] as const;
+/** The last three see one special case at a time: the untrained writer, and what expert iteration makes of it. */
+export const WRITERS = ['untrained', 'blind', 'trained', 'cases', 'expert', 'expert-placebo'] as const;
 export type WriterName = (typeof WRITERS)[number];
 
 interface Course {
@@ -39,7 +39,7 @@ const COURSES = {
   trained: { lesson: 'taught', tokens: 2_500_000, learningRate: 2e-3, batch: 8 },
   generator: { lesson: 'program', tokens: 1_500_000, learningRate: 2e-3, batch: 8 },
 } as const satisfies Record<ModelName, Course>;
-const EXPERT = { tokens: 1_200_000, learningRate: 2e-3, batch: 8 }; // in each round
+const EXPERT = { tokens: 1_200_000, learningRate: 2e-3, batch: 8 };
 const BASE_SEED = 0; // all models start from the same base
 
 type Say = (line: string) => void;
@@ -68,20 +68,16 @@ async function save(folder: string, vocabulary: TinyVocabulary, weights: Readonl
   return folder;
 }
 
-/** The folder of a model after some rounds of expert iteration. Each round starts from the model that wrote its inputs. */
-async function provideExpert(store: string, arm: Expert, seed: number, round: number, say: Say): Promise<string> {
-  if (round === 0) return provideModel(store, 'untrained', 0, say);
-  const folder = join(store, `${arm}-${seed}-${round}`);
+/** The folder of a writer that is trained on the inputs of the untrained one. */
+async function provideExpert(store: string, arm: Expert, seed: number, say: Say): Promise<string> {
+  const folder = join(store, `${arm}-${seed}`);
   if (existsSync(join(folder, 'model.safetensors'))) return folder;
-  const start = await provideExpert(store, arm, seed, round - 1, say);
-  const lessons = await withEngine(start, (engine) =>
-    lessonsOf(engine, { store, name: round === 1 ? 'untrained' : arm, seed, round }, say),
-  );
+  const start = await provideModel(store, 'untrained', 0, say);
+  const lessons = await withEngine(start, (engine) => lessonsOf(engine, store, seed, say));
   const vocabulary = keyholeVocabulary();
   const row = rowsOf(vocabulary, lessons, arm, seed);
   const config = parseModelConfig({ ...tinyConfig(vocabulary) }, 'config.json');
-  const name = `${arm}-${seed}-${round}`;
-  const schooled = await school({ config, weights: await weightsIn(start) }, { ...EXPERT, name, row, seed }, say);
+  const schooled = await school({ config, weights: await weightsIn(start) }, { ...EXPERT, name: arm, row, seed }, say);
   return save(folder, vocabulary, schooled.weights);
 }
 
@@ -112,12 +108,12 @@ export async function writtenBy(
 ): Promise<Written> {
   const file = join(store, `inputs-${name}-${seed}-${split}-${problems.length}-${problems[0]!.id}.json`);
   if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Written;
-  const isCases = name === 'cases' || name === 'expert' || name === 'placebo';
-  const folder = isCases
-    ? await provideExpert(store, name === 'placebo' ? name : 'expert', seed, name === 'cases' ? 0 : ROUNDS, say)
-    : await provideModel(store, name, seed, say);
+  const isExpert = name === 'expert' || name === 'expert-placebo';
+  const folder = isExpert
+    ? await provideExpert(store, name, seed, say)
+    : await provideModel(store, name === 'cases' ? 'untrained' : name, seed, say);
   const written = await withEngine(folder, (engine) =>
-    isCases
+    isExpert || name === 'cases'
       ? writeCases(engine, problems, seed)
       : writeInputs(engine, problems, { isBlind: name === 'blind', turns, seed }),
   );
