@@ -29,7 +29,7 @@ import {
 import { measureReinforced, REWARDS } from './reinforced.js';
 import { type Measured, measureArm } from './run.js';
 import { SEARCHES, searchArm } from './searches.js';
-import { withSummary } from './summary.js';
+import { withReinforced } from './summary.js';
 import { HYBRIDS, type HybridName, hybridOf, writerOf } from './writer/arms.js';
 import { WRITERS, type WriterName, writtenBy } from './writer/writers.js';
 
@@ -167,7 +167,7 @@ export const pageWith = (text: string, records: readonly CatchRecord[]): string 
 export function writePage(): void {
   const records = readCatchRecords(catchRecordsPath());
   writeFileSync(adversaryPage, pageWith(readFileSync(adversaryPage, 'utf8'), records));
-  writeFileSync(evidence, withSummary(readFileSync(evidence, 'utf8'), records));
+  writeFileSync(evidence, withReinforced(readFileSync(evidence, 'utf8'), records));
 }
 
 /** Checks that the tables of both pages follow from the records. */
@@ -175,12 +175,12 @@ export function checkCatches(): void {
   const text = readFileSync(adversaryPage, 'utf8');
   const records = readCatchRecords(catchRecordsPath());
   const summary = readFileSync(evidence, 'utf8');
-  if (pageWith(text, records) !== text || withSummary(summary, records) !== summary)
+  if (pageWith(text, records) !== text || withReinforced(summary, records) !== summary)
     throw new LabError(
       'docs/adversary.md or docs/evidence.md differs from lab/catches/records.jsonl; run npm run experiments -- catches',
       1,
     );
-  say('docs/adversary.md and the first table of docs/evidence.md follow from the records');
+  say('docs/adversary.md and the tables of docs/evidence.md about reinforcement follow from the records');
 }
 
 const machine = (): string => `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}`;

@@ -16,7 +16,6 @@ import type { FrozenProblem, WrongProgram } from '../../lab/catches/programs.js'
 import { GROUPS, measureReal, realTargets } from '../../lab/catches/real.js';
 import {
   type CatchesRecord,
-  type CatchRecord,
   catchRecordsPath,
   memoryRecords,
   type Prices,
@@ -25,7 +24,7 @@ import {
 } from '../../lab/catches/records.js';
 import { measureArm } from '../../lab/catches/run.js';
 import { searchArm } from '../../lab/catches/searches.js';
-import { summaryOf, withSummary } from '../../lab/catches/summary.js';
+import { expertTable, withReinforced } from '../../lab/catches/summary.js';
 import { hybridOf, writerOf } from '../../lab/catches/writer/arms.js';
 import { drawExample, exampleOf, INPUTS, keyholeVocabulary } from '../../lab/catches/writer/corpus.js';
 import { interpretKeyhole } from '../../lab/families/keyhole/interpret.js';
@@ -258,17 +257,15 @@ describe('the measurement of catches', () => {
     assert.equal(pageWith(page, records), page);
   });
 
-  it('is summed up in docs/evidence.md, with each control beside a taught writer', () => {
+  it('agrees with the tables of docs/evidence.md about reinforcement', () => {
     const page = readFileSync(join(ROOT, 'docs', 'evidence.md'), 'utf8');
     const records = readCatchRecords(catchRecordsPath());
-    assert.equal(withSummary(page, records), page);
-    const isOf = (arm: string) => (one: CatchRecord) => one.kind === 'prices' || ('arm' in one && one.arm === arm);
-    const few = records.filter((one) => ['blind', 'mutation', 'by-hand'].some((arm) => isOf(arm)(one)));
-    assert.match(
-      summaryOf(few),
-      /\| direct, 8 tests \| [\d.]+ ± [\d.]+ \| – \| – \| [\d.]+ ± [\d.]+ \| – \| – \| [\d.]+ ± [\d.]+ \|/,
+    assert.equal(withReinforced(page, records), page);
+    assert.equal(expertTable([]), 'No record yet.');
+    const few = ['cases', 'expert'].flatMap((arm) =>
+      [0, 1].map((seed) => record(arm, seed, { family: 'keyhole-fresh' })),
     );
-    assert.equal(summaryOf([]), 'No record yet.');
+    assert.match(expertTable(few), /\| `expert` \| 2 \|.*\| [+-]?\d[^|]* \| – \|$/m);
   });
 
   it('compares arms at the time that the trained writer needs for eight inputs', () => {

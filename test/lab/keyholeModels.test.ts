@@ -3,10 +3,16 @@ import assert from 'node:assert/strict';
 import { Template } from '@huggingface/jinja';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { drawExample, keyholeVocabulary } from '../../lab/catches/writer/corpus.js';
+import { lessonsOf, rowsOf } from '../../lab/catches/writer/expert.js';
 import { initialWeights } from '../../lab/catches/writer/initialWeights.js';
 import { tinyConfig, tokenizerConfig, tokenizerJson } from '../../lab/catches/writer/modelFiles.js';
 import { EOS, encodeExample } from '../../lab/catches/writer/tokenizer.js';
+import { stratumOf } from '../../lab/families/keyhole/family.js';
+import { holds } from '../../lab/families/keyhole/interpret.js';
+import { parseCode } from '../../lab/families/keyhole/parse.js';
+import type { Engine } from '../../ml/engine/engine.js';
 import { parseModelConfig } from '../../ml/hf/config.js';
+import { temporaryFolder } from '../infra/support.js';
 
 const vocabulary = keyholeVocabulary();
 
@@ -61,5 +67,33 @@ describe('initialWeights', () => {
     near(deviation('model.layers.0.self_attn.q_proj.weight'), 1 / Math.sqrt(128));
     near(deviation('model.layers.3.mlp.down_proj.weight'), 1 / Math.sqrt(352) / Math.sqrt(8));
     assert.equal(deviation('model.layers.1.self_attn.k_proj.bias'), 0);
+  });
+});
+
+describe('expert iteration', () => {
+  it('keeps inputs that catch a wrong program, for one special case each, and as many others for the placebo', async () => {
+    /** Writes the last constant of the special case as both numbers, and an input that catches nothing. */
+    const answerTo = (prompt: string): string => {
+      const found = /(-?\d+),? return/.exec(prompt)![1]!;
+      return `solve([1, 2], ${found}, ${found});\nsolve([1], 0, 0);`;
+    };
+    const engine = {
+      info: { eosTokens: [] },
+      encode: (text: string) => text,
+      decode: (tokens: string[]) => tokens.join(''),
+      generate: async (asked: { prompt: string }[]) => asked.map(({ prompt }) => ({ tokens: answerTo(prompt) })),
+    } as unknown as Engine;
+    const folder = temporaryFolder();
+    const lessons = await lessonsOf(engine, folder, 0, () => {}, 1);
+    assert.ok(lessons.length > 50, `${lessons.length}`);
+    const meeting = lessons.filter(({ stratum, prompt, expert, 'expert-placebo': placebo }) => {
+      const { rules } = parseCode(/def [^<]*/.exec(prompt.split('<s5>')[1]!)![0])!;
+      assert.deepEqual([rules.map((rule) => stratumOf(rule.atoms)), placebo.length], [[stratum], expert.length]);
+      return expert.every((args) => rules[0]!.atoms.every((atom) => holds(atom, args)));
+    });
+    assert.ok(meeting.length > 0.9 * lessons.length, 'the others meet the special case of the wrong program');
+    assert.deepEqual(await lessonsOf({} as Engine, folder, 0, () => {}, 1), lessons, 'from the file');
+    const { tokens, mask } = rowsOf(vocabulary, lessons, 'expert', 0)(0);
+    assert.match(vocabulary.decode(tokens.filter((_, at) => mask[at] === 1)), /^solve\(\[.*\)<eos>$/);
   });
 });

@@ -42,6 +42,7 @@ export async function lessonsOf(
   store: string,
   seed: number,
   say: (line: string) => void,
+  most = MOST_TOKENS,
 ): Promise<Lesson[]> {
   const file = join(store, `lessons-${seed}.json`);
   if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Lesson[];
@@ -50,7 +51,7 @@ export async function lessonsOf(
   const caught = { direct: 0, computed: 0, conjunctive: 0 };
   const isOpen = ({ stratum }: { stratum: Stratum }): boolean => caught[stratum] < CATCHING;
   let variant = 1e9 + seed * 1e6; // the taught writers have smaller numbers
-  for (let tokens = 0; tokens < MOST_TOKENS && STRATA.some((stratum) => isOpen({ stratum })); ) {
+  for (let tokens = 0; tokens < most && STRATA.some((stratum) => isOpen({ stratum })); ) {
     const problems = Array.from({ length: PROBLEMS }, () =>
       variantOf(random.choice(keyholeProblems('train')), variant++),
     );
