@@ -1,12 +1,14 @@
 // `npm run experiments -- catches --programs`: reinforces the generator with each arm's tests and measures its programs.
 import { mkdirSync } from 'node:fs';
+import { RandomStream } from '../../../core/base/random.js';
 import type { Split } from '../../../core/schema/problem.js';
 import type { Value } from '../../../core/schema/value.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { FROZEN } from '../frozen.js';
 import { cpuSeconds } from '../prices.js';
 import { type CatchRecord, keyOf, type Records, type Shares } from '../records.js';
-import { provideModel, writtenBy } from '../writer/writers.js';
+import { searchArm } from '../searches.js';
+import { provideModel, WRITERS, writtenBy } from '../writer/writers.js';
 import { needsWriter, SUITE, type SuiteArm } from './suites.js';
 import { writerNumber } from './table.js';
 import { measurePrograms, trainGenerator, UPDATES } from './train.js';
@@ -39,7 +41,7 @@ export async function measureAllPrograms(records: Records, options: ProgramsOpti
   const updates = quick ? QUICK.updates : UPDATES;
   try {
     for (const { seed, arm } of open) {
-      const written = needsWriter(arm) ? await writtenFor(store, seed, say) : {};
+      const written = needsWriter(arm) ? await writtenFor(arm, store, seed, say) : {};
       const seconds = cpuSeconds();
       const place = { split, seed, ...(quick && { problems: QUICK.problems }) };
       const before = beforeOf(records, split, seed) ?? (await measurePrograms(engine, place));
@@ -62,9 +64,15 @@ function beforeOf(records: Records, split: Split, seed: number): Shares | undefi
   return found?.kind === 'programs' ? found.before : undefined;
 }
 
-/** A blind writer does not see the program, so one frozen program of each problem represents the problem. */
-async function writtenFor(store: string, seed: number, say: Say): Promise<Record<string, Value[][]>> {
+/** A suite is for all programs of a problem, so one frozen program represents the problem. */
+async function writtenFor(arm: SuiteArm, store: string, seed: number, say: Say): Promise<Record<string, Value[][]>> {
   const problems = FROZEN.keyhole('train').map((problem) => ({ ...problem, wrong: problem.wrong.slice(0, 1) }));
-  const { inputs } = await writtenBy(store, 'blind', writerNumber(seed), 'train', problems, say, TURNS);
+  if (arm === 'search') {
+    const { arm: search } = await searchArm('search-reference', problems, seed);
+    const random = new RandomStream('keyhole-suite', arm, seed);
+    return Object.fromEntries(problems.map((one) => [one.id, [...search.write(one, one.wrong[0]!, random)]]));
+  }
+  const writer = WRITERS.find((name) => name === arm) ?? 'blind';
+  const { inputs } = await writtenBy(store, writer, writerNumber(seed), 'train', problems, say, TURNS);
   return Object.fromEntries(problems.map(({ id, wrong }) => [id, inputs[wrong[0]!.id] ?? []]));
 }

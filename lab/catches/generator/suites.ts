@@ -32,15 +32,22 @@ const hybrid: Draw = function* (problem, written, random) {
   yield* changes(seeds.length > 0 ? seeds : knownOf(problem), problem, random);
 };
 
+/** The written inputs. Continues with mutations if they repeat themselves. */
+const own: Draw = function* (problem, written, random) {
+  yield* written;
+  yield* mutations(knownOf(problem), random);
+};
+
 const DRAWS = {
   baseline: () => [],
   mutation: (problem, _written, random) => mutations(knownOf(problem), random),
   dictionary: (problem, _written, random) => changes(knownOf(problem), problem, random),
   'dictionary-10x': (problem, _written, random) => changes(knownOf(problem), problem, random),
-  *blind(problem, written, random) {
-    yield* written;
-    yield* mutations(knownOf(problem), random); // continues with mutations if the writer repeats itself
-  },
+  search: own, // in the reference
+  cases: own,
+  expert: own,
+  'expert-placebo': own,
+  blind: own,
   'blind-hybrid': hybrid,
   'blind-hybrid-10x': hybrid,
   'by-hand': ({ spec }, _written, random) => byHand(spec.rules, random) as Iterable<unknown> as Inputs,
@@ -54,7 +61,7 @@ export const SIZES: Partial<Record<SuiteArm, number>> = {
   'dictionary-10x': 10 * SUITE,
   'blind-hybrid-10x': 10 * SUITE,
 };
-export const needsWriter = (arm: SuiteArm): boolean => arm.startsWith('blind');
+export const needsWriter = (arm: SuiteArm): boolean => DRAWS[arm] === own || DRAWS[arm] === hybrid;
 
 /** The known inputs, followed by distinct inputs of the arm. */
 export function suiteOf(arm: SuiteArm, seed: number, problem: KeyholeProblem, written: Value[][] = []): KeyholeArgs[] {
