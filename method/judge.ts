@@ -94,7 +94,7 @@ export interface HardenProblemsOutput {
   executions: number;
 }
 
-export const hardenProblems = result<HardenProblemsInput, HardenProblemsOutput>('hardenProblems', 2, {
+export const hardenProblems = result<HardenProblemsInput, HardenProblemsOutput>('hardenProblems', 3, {
   queue: 'sandbox',
   needs: 'sandbox',
 });

@@ -95,7 +95,7 @@ export interface GenerateTestsOutput {
   tokens: number;
 }
 
-export const generateTests = result<GenerateTestsInput, GenerateTestsOutput>('generateTests', 6, {
+export const generateTests = result<GenerateTestsInput, GenerateTestsOutput>('generateTests', 7, {
   queue: 'gpu',
   needs: 'engine',
   isShard: ({ shard }) => shard !== undefined,
