@@ -22,6 +22,7 @@ import { distinct } from './oracle.js';
 
 const MUTANTS = 30; // the most mutants of a reference
 const DRAWN = 60; // inputs by each of two ways: a search in the reference, and changes of known inputs
+const MANY = 400; // changes of known inputs, if a given program is left
 const SEARCHED = 8; // programs of a problem in which a search looks for a difference
 const RUNS = 300; // of a search, so that a problem takes seconds
 const OF_PROGRAM = 4; // inputs of such a search
@@ -79,6 +80,8 @@ export async function hardenProblems(
   }
   executions += first.executions + (await tryInputs(judge, await drawn(judge, open)));
   executions += await tryInputs(judge, await differences(judge, open));
+  const hard = open.filter((one) => leftOf(one).some((code) => programsOf.get(one.problem.id)!.includes(code)));
+  executions += await tryInputs(judge, new Map(hard.map((one) => [one, changed(one, MANY)])));
   const hardened = tasks.map(({ problem: { id }, programs }) => {
     const one = outcome.get(id)!;
     return 'problem' in one ? conclude(one, programs, tests) : one;
@@ -112,13 +115,16 @@ async function drawn({ sandbox, options }: Judge, all: readonly Open[]): Promise
   const found = await searchInputs(sandbox, searches, options);
   return new Map(
     open.map((one) => {
-      const { id, description, referenceSolution = '' } = one.problem;
-      const constants = constantsIn(description, referenceSolution, ...one.passed);
-      const known = knownInputs(one.problem);
-      const changed = dictionaryInputs(known, constants, DRAWN, new RandomStream('harden', id));
-      return [one, [...(found[searched.indexOf(one)] ?? []), ...known.map(negated), ...changed]];
+      const own = found[searched.indexOf(one)] ?? [];
+      return [one, [...own, ...knownInputs(one.problem).map(negated), ...changed(one, DRAWN)]];
     }),
   );
+}
+
+function changed({ problem, passed }: Open, count: number): Value[][] {
+  const { id, description, referenceSolution = '' } = problem;
+  const constants = constantsIn(description, referenceSolution, ...passed);
+  return dictionaryInputs(knownInputs(problem), constants, count, new RandomStream('harden', id));
 }
 
 /** Inputs by a search in some programs that are left. */

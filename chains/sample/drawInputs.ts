@@ -31,11 +31,8 @@ export async function drawInputs(
     const known = knownInputs(problem);
     if (writer === 'random') return freshInputs(known, count, random);
     const own = found.get(job) ?? [];
-    const constants = constantsIn(
-      codeOf(job.chain, problem, config),
-      problem.referenceSolution ?? '',
-      problem.description,
-    );
+    const { description, referenceSolution = '' } = problem;
+    const constants = constantsIn(codeOf(job.chain, problem, config), referenceSolution, description);
     return [...own, ...dictionaryInputs([...known, ...own], constants, count - own.length, random)];
   });
 }
