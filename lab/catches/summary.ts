@@ -9,7 +9,7 @@ import type { CatchesRecord, CatchRecord, ReinforcedRecord } from './records.js'
 import { REWARDS, reinforcedIn } from './reinforced.js';
 
 const FEW = 8; // tests of a writer of `keyhole`
-const WRITERS = ['cases', 'expert-placebo', 'expert'];
+const RIVALS = ['cases', 'expert-placebo'];
 
 /** Fills the page with the present records. @throws Error if the page has no place for them */
 export const withReinforced = (page: string, records: readonly CatchRecord[]): string =>
@@ -20,7 +20,7 @@ export function expertTable(records: readonly CatchRecord[]): string {
     (one): one is CatchesRecord => one.kind === 'catches' && one.split === 'test' && one.family === 'keyhole-fresh',
   );
   const of = (arm: string) => fresh.filter((one) => one.arm === arm).toSorted((a, b) => a.seed - b.seed);
-  const arms = WRITERS.filter((arm) => of(arm).length > 0);
+  const arms = [...RIVALS, 'expert'].filter((arm) => of(arm).length > 0);
   if (arms.length === 0) return 'No record yet.';
   const computed = (own: readonly CatchesRecord[]) => own.map((one) => percentAt(one, 'computed', FEW));
   const minus = (other: string, arm: string): string => {
@@ -33,11 +33,11 @@ export function expertTable(records: readonly CatchRecord[]): string {
     return other === arm ? '–' : points(pairedDifference(theirs!, ours!));
   };
   return table(
-    ['writer', 'seeds', ...STRATA, ...arms.map((arm) => `computed, minus \`${arm}\``)],
+    ['writer', 'seeds', ...STRATA, ...RIVALS.map((arm) => `computed, minus \`${arm}\``)],
     arms.map((arm) => [
       ...[`\`${arm}\``, `${of(arm).length}`],
       ...STRATA.map((stratum) => interval(of(arm).map((one) => percentAt(one, stratum, FEW)))),
-      ...arms.map((other) => minus(other, arm)),
+      ...RIVALS.map((other) => minus(other, arm)),
     ]),
   );
 }
