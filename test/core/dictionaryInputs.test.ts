@@ -32,7 +32,7 @@ describe('dictionaryInputs', () => {
     for (const text of ['le vel', 'lexyzvel', 'levvel', 'levelxyz', 'xyzlevel']) assert.ok(texts.includes(text), text);
   });
 
-  it('replaces floats and what tuples hold', () => {
+  it('replaces floats, and numbers in tuples', () => {
     const inputs = written([[{ t: [{ f: '0.5' }, 3] }]], [417], 200).map(([one]) => JSON.stringify(one));
     for (const tuple of ['{"t":[{"f":"417.0"},3]}', '{"t":[{"f":"0.5"},417]}'])
       assert.ok(inputs.includes(tuple), tuple);

@@ -1,5 +1,5 @@
-// Expert iteration, one round: a writer of `keyhole` is trained on those of its own inputs that caught a wrong program. No rule writes
-// inputs for it, as for the taught writers. It sees one special case of the description at a time, and no wrong program.
+// Expert iteration, one round: a writer of `keyhole` is trained on those of its own inputs that caught a wrong program. Unlike
+// for the taught writers, no rule writes inputs for it. It sees one special case of the description at a time, and no wrong program.
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
