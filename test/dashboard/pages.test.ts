@@ -218,14 +218,17 @@ describe(`the pages in a browser${skipped}`, () => {
     assert.deepEqual(faults, []);
   });
 
-  it('draw every chart when they are printed', async () => {
+  it('draw every chart when they are printed, in the space that was kept for it', async () => {
     await page.addInitScript('window.requestIdleCallback = undefined'); // which would draw them at a time of its own
     await page.goto(`${dashboard.url}#/runs/run/metrics`);
     const [all, drawn] = [page.locator('section.plot'), page.locator('section.plot canvas')];
     await all.first().waitFor();
     assert.ok((await drawn.count()) < (await all.count()));
+    const heights = () => all.evaluateAll('(all) => all.map((one) => one.offsetHeight)');
+    const kept = await heights();
     await page.pdf();
     assert.equal(await drawn.count(), await all.count());
+    assert.deepEqual(await heights(), kept);
     assert.deepEqual(faults, []);
   });
 

@@ -17,6 +17,7 @@ interface Props {
 }
 
 const HEIGHT = 170;
+const LEGEND_ROW = 19; // the height of a row of the legend in pixels; style.css has the same
 const FEW = 6; // a line with fewer points is drawn as points only
 const AXIS = 56; // the width of the left axis in pixels; Schedule has the same margin in style.css
 
@@ -80,6 +81,7 @@ export function LineChart({ chart, bands, events = [], onPick }: Props) {
       <section
         ref={place}
         class="plot"
+        style={{ minHeight: HEIGHT + LEGEND_ROW * (chart.lines.length + 1) }} // so that nothing moves when it is drawn
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the cursor
         tabIndex={0}
         aria-label={`${chart.title} over policy updates. Arrow keys move${onPick ? ', Enter opens the step' : ''}.`}
