@@ -1,12 +1,13 @@
 // Expert iteration, one round: a writer of `keyhole` is trained on those of its own inputs that caught a wrong program. Unlike
 // for the taught writers, no rule writes inputs for it. It sees one special case of the description at a time, and no wrong program.
-import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { groupBy } from '../../../core/base/groups.js';
 import { deriveKey, RandomStream } from '../../../core/base/random.js';
 import type { Value } from '../../../core/schema/value.js';
 import type { Engine } from '../../../ml/engine/engine.js';
+import { writeAtomically } from '../../../ml/hf/files.js';
 import { type KeyholeArgs, type KeyholeSpec, STRATA, type Stratum } from '../../families/keyhole/family.js';
 import { interpretKeyhole } from '../../families/keyhole/interpret.js';
 import { parseCode } from '../../families/keyhole/parse.js';
@@ -74,7 +75,7 @@ export async function lessonsOf(
     }
     say(`lessons, seed ${seed}: ${tokens} tokens, caught ${JSON.stringify(caught)}`);
   }
-  await writeFile(file, JSON.stringify(lessons));
+  writeAtomically(file, (fd) => writeFileSync(fd, JSON.stringify(lessons)));
   return lessons;
 }
 

@@ -1,12 +1,13 @@
 // The writers with a model, and the generator that they test: how each is trained, where it is kept, and what a writer writes.
-import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFolder } from '../../../cli/export/folder.js';
 import type { Split } from '../../../core/schema/problem.js';
 import type { Engine } from '../../../ml/engine/engine.js';
 import { openEngine } from '../../../ml/engine/ortEngine.js';
 import { parseModelConfig } from '../../../ml/hf/config.js';
+import { writeAtomically } from '../../../ml/hf/files.js';
 import { parseSafetensors, writeSafetensors } from '../../../ml/hf/safetensors.js';
 import type { TensorData } from '../../../ml/nn/layout.js';
 import { programExample } from '../generator/lesson.js';
@@ -117,6 +118,6 @@ export async function writtenBy(
       ? writeCases(engine, problems, seed)
       : writeInputs(engine, problems, { isBlind: name === 'blind', turns, seed }),
   );
-  await writeFile(file, JSON.stringify(written));
+  writeAtomically(file, (fd) => writeFileSync(fd, JSON.stringify(written)));
   return written;
 }
