@@ -100,7 +100,7 @@ async function serverCheck(store: string, output: Output): ReturnType<Check> {
     const detail = 'embedded, started on demand';
     const waiting = (await storeExists(store)) ? await waitingIn(await openStore(store)) : [];
     const runs = waiting.length === 0 ? '' : `; these runs wait: ${waiting.join(', ')}`;
-    return { required: false, detail: `${detail}${runs}` };
+    return { required: false, ok: waiting.length === 0, detail: `${detail}${runs}` };
   }
   return withSession({ store }, output, 'none', async ({ client, server }) => {
     const query = `WorkflowType = 'trainFullPipeline' AND ExecutionStatus = 'Running'`;
@@ -112,7 +112,8 @@ async function serverCheck(store: string, output: Output): ReturnType<Check> {
       ? 'a worker polls'
       : `no worker polls: start one with ${commandLine('up')}`;
     const runs = held.length === 0 ? 'no run waits' : `these runs wait: ${held.join(', ')}`;
-    return { required: true, detail: `${server.address} (${from}); ${worker}; ${runs}` };
+    const ok = held.length === 0; // a run that waits needs a person, but this machine lacks nothing
+    return { required: ok, ok, detail: `${server.address} (${from}); ${worker}; ${runs}` };
   });
 }
 

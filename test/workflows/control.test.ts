@@ -31,7 +31,7 @@ describe('control requests to a running workflow', () => {
     assert.match(
       out,
       new RegExp(
-        `temporal server +${TEMPORAL_ADDRESS} \\(TEMPORAL_ADDRESS\\); a worker polls; these runs wait: ${f.id} \\(paused\\)`,
+        `– temporal server +${TEMPORAL_ADDRESS} \\(TEMPORAL_ADDRESS\\); a worker polls; these runs wait: ${f.id} \\(paused\\)`,
       ),
     );
     assert.deepEqual((await f.details()).slice(0, 2), [
