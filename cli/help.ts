@@ -71,6 +71,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'harden problems.jsonl --programs samples.jsonl --out hardened.jsonl',
   ],
   'sandbox run': ['sandbox run --input programs.jsonl', 'sandbox run -i programs.jsonl --mode pytest --sandbox docker'],
+  'sandbox serve': ['sandbox serve', 'sandbox serve --host 0.0.0.0 --packages numpy --memory-mb 2048'],
   'config schema': ['config schema > gauntlet.config.schema.json'],
 };
 

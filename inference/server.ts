@@ -2,7 +2,7 @@
 // the sandbox; here requests are checked and wait for their turn. A client that leaves cancels its request.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { GauntletError } from '../core/base/errors.js';
-import { createAccess, limitConnections, patience, sendJson, urlOf } from '../infra/httpServer.js';
+import { createAccess, limitConnections, patience, readBody, sendJson, urlOf } from '../infra/httpServer.js';
 import { Turns } from '../infra/turns.js';
 import { ApiError, Completion, otherModel, parseRequest } from './completions.js';
 import type { Solver } from './policies.js';
@@ -65,7 +65,9 @@ async function complete(
 ): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort(new Error('the client left')));
-  const asked = parseRequest(await readBody(request), model, samples);
+  const body = await readBody(request, MAX_BODY);
+  if (body === undefined) throw new ApiError(413, `the body has more than ${MAX_BODY} bytes`);
+  const asked = parseRequest(body, model, samples);
   const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
   if (turns.busy && turns.waiting >= queue)
     throw new ApiError(503, 'too many requests wait: try again', { code: 'queue_full' });
@@ -88,18 +90,6 @@ async function complete(
     sendEvent(response, '[DONE]');
     response.end();
   }, signal);
-}
-
-/** @throws ApiError */
-async function readBody(request: IncomingMessage): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += part.length;
-    if (size > MAX_BODY) throw new ApiError(413, `the body has more than ${MAX_BODY} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString('utf8');
 }
 
 function apiError(error: unknown, log: (line: string) => void): ApiError {

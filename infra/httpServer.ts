@@ -19,7 +19,7 @@ export interface Refusal {
 
 /** @param command the command that prints the token */
 export function createAccess(host: string, command: string): Access {
-  const token = isLoopback(host) ? undefined : randomBytes(24).toString('base64url');
+  const token = isLoopback(host) ? undefined : process.env.GAUNTLET_TOKEN || randomBytes(24).toString('base64url');
   return {
     token,
     refusal: (request) => {
@@ -93,6 +93,18 @@ export function limitConnections(server: Server, limit: number): void {
       if (open.has(socket)) waiting.add(socket);
     });
   });
+}
+
+/** Undefined if the body has more than `most` bytes. */
+export async function readBody(request: IncomingMessage, most: number): Promise<string | undefined> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > most) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
 }
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {

@@ -24,7 +24,7 @@ export const programRowSchema = z.object({
 });
 export type ProgramRow = z.input<typeof programRowSchema>;
 
-const relativePath = z
+export const relativePath = z
   .string()
   .min(1)
   .refine((path) => !/^[/\\]|\\|\0|(^|\/)\.{1,2}(\/|$)/.test(path), 'must be a relative path without . and ..');
@@ -39,7 +39,7 @@ export type SourceRow = z.infer<typeof sourceRowSchema>;
 
 /** @throws GauntletError BAD_INPUT naming the field, and the mode that fits the row */
 export function parseProgramRow(row: unknown): z.output<typeof programRowSchema> {
-  if (has(row, 'tests') || !(has(row, 'test_source') || has(row, 'files'))) return parse(programRowSchema, row);
+  if (has(row, 'tests') || !(has(row, 'test_source') || has(row, 'files'))) return parseRow(programRowSchema, row);
   throw bad('tests', 'is missing; a row with test_source or files needs --mode assert or pytest');
 }
 
@@ -47,7 +47,7 @@ export function parseProgramRow(row: unknown): z.output<typeof programRowSchema>
 export function parseSourceRow(row: unknown, mode: TestStyle): SourceRow {
   if (typeof row === 'object' && row !== null && !has(row, 'test_source') && !has(row, 'files'))
     throw bad('test_source', `is missing${has(row, 'tests') ? '; a row with tests needs --mode values' : ''}`);
-  const source = parse(sourceRowSchema, row);
+  const source = parseRow(sourceRowSchema, row);
   if (source.test_source !== undefined && source.files !== undefined)
     throw bad('files', 'cannot be combined with test_source');
   const count = Object.keys(source.files ?? {}).length;
@@ -59,7 +59,8 @@ export function parseSourceRow(row: unknown, mode: TestStyle): SourceRow {
 const has = (row: unknown, field: string): boolean => typeof row === 'object' && row !== null && field in row;
 const bad = (field: string, message: string): GauntletError => new GauntletError('BAD_INPUT', `${field}: ${message}`);
 
-function parse<S extends z.ZodType>(schema: S, row: unknown): z.output<S> {
+/** @throws GauntletError BAD_INPUT naming the field */
+export function parseRow<S extends z.ZodType>(schema: S, row: unknown): z.output<S> {
   const parsed = schema.safeParse(row);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0]!;

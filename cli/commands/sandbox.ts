@@ -15,6 +15,7 @@ import { interruptible } from '../terminal/interrupt.js';
 import { createOutput } from '../terminal/output.js';
 import { openResults, type Results } from '../terminal/resultLines.js';
 import { openRowBar } from '../terminal/rowBar.js';
+import { addSandboxServe } from './sandboxServe.js';
 
 interface Flags extends Partial<Limits> {
   input: string;
@@ -29,9 +30,8 @@ interface Flags extends Partial<Limits> {
 const WINDOW = 64; // how many rows are judged at a time: more than any pool runs at once
 
 export function addSandbox(program: Command): void {
-  const command = program
-    .command('sandbox')
-    .description('run programs in the sandbox')
+  const sandbox = program.command('sandbox').description('run programs in the sandbox');
+  const command = sandbox
     .command('run')
     .description(
       'judge programs by tests: rows {id, code, entry, tests: [[args], expected]} or {id, code, test_source} → {id, outcome, tests, ms}',
@@ -50,6 +50,7 @@ export function addSandbox(program: Command): void {
     .option('--parallel <n>', 'programs at a time (default: one per core)', integer(1));
   withLimits(command);
   command.addOption(jsonOption('program')).action((flags: Flags) => run(flags));
+  addSandboxServe(sandbox);
 }
 
 async function run(flags: Flags): Promise<void> {

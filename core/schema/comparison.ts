@@ -14,5 +14,7 @@ export const comparisonSpecSchema = z.strictObject({
 export type ComparisonSpec = z.output<typeof comparisonSpecSchema>;
 
 /** The name of a mode, or a full specification. */
-export const comparisonSchema = z.union([z.enum(['lenient', 'strict']), comparisonSpecSchema.partial()]);
+export const comparisonSchema = z.union([z.enum(['lenient', 'strict']), comparisonSpecSchema.partial()], {
+  error: "is neither 'lenient', 'strict', nor an object of their fields",
+});
 export type Comparison = z.infer<typeof comparisonSchema>;

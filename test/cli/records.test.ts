@@ -237,7 +237,7 @@ describe('gauntlet replay', () => {
         withEnvironment({ DOCKER_HOST: 'unix:///nowhere/docker.sock' }, 'replay', ...argv, '--store', folder);
       assert.match((await replay('public')).out, /all as recorded\n$/);
       for (const [run, message] of [
-        ['public', /programs of this model need a security boundary.*\[SANDBOX_UNAVAILABLE\]$/m],
+        ['public', /these programs need a security boundary.*\[SANDBOX_UNAVAILABLE\]$/m],
         ['numpy', /Docker does not answer.*\[SANDBOX_UNAVAILABLE\]$/m],
       ] as const) {
         const { code, err } = await replay(run, '--step', '1', '--execute');

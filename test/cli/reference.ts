@@ -27,6 +27,7 @@ Inside a checkout every command is \`npx gauntlet …\`.
 | \`TEMPORAL_CLI\` | the Temporal CLI; default: \`temporal\` on the PATH, else one that is downloaded or built |
 | \`GAUNTLET_THREADS\` | number of model threads |
 | \`GAUNTLET_CONTAINERS\` | number of containers, or of processes with WebAssembly, that run programs at the same time; default: one per core |
+| \`GAUNTLET_TOKEN\` | the token of \`serve\`, \`sandbox serve\` and \`dashboard\` beyond loopback; default: a random one, which they print |
 | \`GAUNTLET_MEMORY\` | memory that a worker may use, such as \`2GB\` or \`1500MiB\`; default: half of the machine, or three quarters of the container if that is less, see [memory](architecture.md#engine) |
 | \`GAUNTLET_DEVICE\` | device for models |
 | \`GAUNTLET_CACHE\` | folder of what can be made or fetched again: the Temporal CLI, models, quantized weights, artifacts of a store in a bucket; default: \`gauntlet\` in your cache folder |

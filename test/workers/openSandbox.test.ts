@@ -46,7 +46,7 @@ describe('openSandbox', () => {
   });
 
   it('does not use WebAssembly for auto if programs need a security boundary', async () => {
-    const message = /^Docker does not answer[^\n]*; programs of this model need[^\n]*--sandbox wasm[^\n]*$/;
+    const message = /^Docker does not answer[^\n]*; these programs need[^\n]*--sandbox wasm[^\n]*$/;
     await assert.rejects(openSandbox('auto', { fallback: false }), refused('SANDBOX_UNAVAILABLE', message));
   });
 

@@ -23,8 +23,7 @@ export interface OpenSandboxOptions {
 }
 
 const RETRY_MS = 500;
-const NO_FALLBACK =
-  'programs of this model need a security boundary: start Docker, or choose --sandbox wasm if you trust them';
+const NO_FALLBACK = 'these programs need a security boundary: start Docker, or choose --sandbox wasm if you trust them';
 const NO_ANSWER = ['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT'];
 
 /**
