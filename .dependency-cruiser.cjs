@@ -83,7 +83,7 @@ module.exports = {
       except('dashboard', 'core', 'method', 'data', 'store', 'chains', 'ml', 'infra'),
     ),
     layer('inference-sees-chains', '^inference/', except('inference', 'chains', ...PORTS), {
-      pathNot: '^infra/(httpServer|turns)\\.ts',
+      pathNot: '^infra/(httpServer|turns|root)\\.',
     }),
     layer('only-the-cli-opens-inference', '^(?!(inference|cli|test)/)', '^inference/'),
     layer('pages-run-in-a-browser', '^dashboard/web/', '^(?!dashboard/(web/|api\\.ts)|node_modules/)'),

@@ -58,7 +58,8 @@ export async function runCode(
   if (sandbox.info.kind !== 'docker') throw new GauntletError('SANDBOX_UNAVAILABLE', '/run_code requires Docker');
   const given = Object.entries(files).flatMap(([name, data]) => (data === null ? [] : [[name, data]]));
   const limits = limitsSchema.parse({
-    ...{ cpuSeconds: seconds, caseCpuSeconds: seconds, wallSeconds: seconds },
+    // a script that computes reaches its CPU limit first: one that reaches the other limit runs again, alone
+    ...{ cpuSeconds: seconds, caseCpuSeconds: seconds, wallSeconds: seconds + 1 },
     ...(memoryMb > 0 && { memoryMb }),
   });
   const job = { id: 'code', code: CODE, entry: 'run_code', inputs: [[code, stdin ?? '', given, wanted]], limits };
