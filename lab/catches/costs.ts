@@ -2,18 +2,15 @@
 import { GRID } from './measure.js';
 import type { CatchesRecord, Cell, Prices } from './records.js';
 
-export type Market = keyof Prices['call'];
-
 const CALLS = 2; // two calls per input: the program, and the reference that judges it
 
-/** The CPU seconds that the first `inputs` inputs cost, including their calls. */
-export function secondsOf(record: CatchesRecord, inputs: number, prices: Prices, market: Market): number {
-  const { model, search, arm } = record;
+/** The CPU seconds that the first `inputs` inputs cost, including their calls in the sandbox. */
+export function secondsOf({ model, search, arm }: CatchesRecord, inputs: number, prices: Prices): number {
   const written = model ? Math.min(inputs, model.inputs) : 0;
   const ofModel = model ? written * model.tokens * model.seconds : 0;
   const drawn = (inputs - written) * (prices.draw[model ? 'dictionary' : arm] ?? 0);
-  const searched = (search ?? 0) * prices.call.inProcess; // in either market, a search runs in one Python
-  return ofModel + drawn + searched + inputs * CALLS * prices.call[market];
+  const searched = (search ?? 0) * prices.call.inProcess; // a search runs in one Python
+  return ofModel + drawn + searched + inputs * CALLS * prices.call.sandbox;
 }
 
 /** The tokens that the first `inputs` inputs cost. */
@@ -30,11 +27,11 @@ export function shareAt({ count, caught }: Cell, inputs: number): number {
 }
 
 /** The number of inputs that the record's arm writes and runs in `seconds`, at most the number that was measured. */
-export function inputsIn(record: CatchesRecord, seconds: number, prices: Prices, market: Market): number {
+export function inputsIn(record: CatchesRecord, seconds: number, prices: Prices): number {
   let [low, high] = [0, GRID.at(-1)! as number];
   for (let i = 0; i < 40; i++) {
     const middle = (low + high) / 2;
-    if (secondsOf(record, middle, prices, market) <= seconds) low = middle;
+    if (secondsOf(record, middle, prices) <= seconds) low = middle;
     else high = middle;
   }
   return low;

@@ -8,6 +8,7 @@ import { SPLITS } from '../../core/schema/problem.js';
 import { ROOT } from '../../infra/root.mjs';
 import { FLAG, LabError, readFlags, TEXT } from '../flags.js';
 import { CONTROLS } from './controls.js';
+import { crosshairArm } from './crosshair.js';
 import { FROZEN, type FrozenFamily } from './frozen.js';
 import { measureAllPrograms } from './generator/main.js';
 import { needsWriter, SUITE_ARMS } from './generator/suites.js';
@@ -34,6 +35,7 @@ import { HYBRIDS, type HybridName, hybridOf, writerOf } from './writer/arms.js';
 import { WRITERS, type WriterName, writtenBy } from './writer/writers.js';
 
 const MODELS = [...WRITERS, ...(Object.keys(HYBRIDS) as HybridName[])];
+const CROSSHAIR = 'crosshair'; // only by name: it has one seed, and a part of the programs
 const QUICK_PROBLEMS = 8;
 const USAGE = `npm run experiments -- catches [options]
   --family F    keyhole (default), keyhole-fresh or nested
@@ -98,7 +100,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   }
   if (FROZEN[family](split).length === 0) throw new LabError(`--split: ${family} has no ${split} split`, 2);
   const controls = [...CONTROLS.map(({ name }) => name), ...SEARCHES];
-  const known = [...controls, ...(family.startsWith('keyhole') ? MODELS : [])];
+  const known = [...controls, CROSSHAIR, ...(family.startsWith('keyhole') ? MODELS : [])];
   const arms = values.arms?.split(',').map((name) => oneOf('--arms', name, known)) ?? controls;
   if (!records.all().some(({ kind }) => kind === 'prices')) {
     say('prices');
@@ -109,7 +111,7 @@ export async function catchesMain(args: string[], commit: string): Promise<void>
   for (const seed of seeds) {
     for (const name of arms) {
       const measured = { family, split, seed, commit, ...(problems !== undefined && { problems }) };
-      const key = keyOf({ kind: 'catches', ...measured, arm: name, cells: {}, suite: 0 });
+      const key = keyOf({ kind: 'catches', ...measured, arm: name, cells: {} });
       if (records.all().some((record) => keyOf(record) === key)) continue;
       const record = await measure(measured, name, store);
       records.save(record);
@@ -124,6 +126,10 @@ async function measure(measured: Measured, name: string, store: string): Promise
   const control = CONTROLS.find((one) => one.name === name);
   if (control) return measureArm(measured, control);
   const { family, split, problems, seed } = measured;
+  if (name === CROSSHAIR) {
+    const { arm, search, only } = crosshairArm(family);
+    return measureArm({ ...measured, only }, arm, { search });
+  }
   const own = FROZEN[family](split).slice(0, problems);
   const reader = SEARCHES.find((one) => one === name);
   if (reader) {

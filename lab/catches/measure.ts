@@ -18,14 +18,8 @@ export interface Caught {
   rank: number; // the position of the first input that catches the program; Infinity if none of MOST_INPUTS does
 }
 
-export interface ProblemCatches {
-  caught: Caught[];
-  suite: number; // the number of tests that a greedy choice needs for all catches
-}
-
-export function catchesOf(problem: FrozenProblem, arm: Arm, seed: number, limit: number = MOST_INPUTS): ProblemCatches {
+export function catchesOf(problem: FrozenProblem, arm: Arm, seed: number, limit: number = MOST_INPUTS): Caught[] {
   const { reference, wrong } = problem;
-  const catching: Value[][] = [];
   const caught: Caught[] = wrong.map((program) => ({ program, rank: Number.POSITIVE_INFINITY }));
   /** Runs inputs until they have caught all programs. */
   const hunt = (targets: Caught[], name: string): void => {
@@ -37,30 +31,12 @@ export function catchesOf(problem: FrozenProblem, arm: Arm, seed: number, limit:
       const right = reference.run(input);
       const found = open.filter(({ program }) => program.run(input) !== right);
       for (const one of found) one.rank = rank;
-      if (found.length > 0) catching.push(input);
       open = open.filter((one) => !found.includes(one));
       if (open.length === 0) break;
     }
   };
-  if (wrong.length === 0) return { caught, suite: 0 };
+  if (wrong.length === 0) return caught;
   if (arm.perProgram) for (const one of caught) hunt([one], one.program.id);
   else hunt(caught, problem.id);
-  return { caught, suite: greedySuite(problem, catching).length };
-}
-
-/** Tests that together catch all programs that `inputs` catch. The most useful tests come first. */
-export function greedySuite({ reference, wrong }: FrozenProblem, inputs: readonly Value[][]): Value[][] {
-  const rows = inputs.map((input) => {
-    const right = reference.run(input);
-    return { input, catches: new Set(wrong.filter((program) => program.run(input) !== right)) };
-  });
-  const open = new Set(rows.flatMap(({ catches }) => [...catches]));
-  const suite: Value[][] = [];
-  while (open.size > 0) {
-    const gain = (catches: Set<WrongProgram>): number => [...catches].filter((one) => open.has(one)).length;
-    const best = rows.reduce((a, b) => (gain(b.catches) > gain(a.catches) ? b : a));
-    for (const one of best.catches) open.delete(one);
-    suite.push(best.input);
-  }
-  return suite;
+  return caught;
 }

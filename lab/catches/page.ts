@@ -3,7 +3,7 @@
 import { type Mean, meanOf } from '../../core/evaluation/seeds.js';
 import type { Split } from '../../core/schema/problem.js';
 import { between, table } from '../table.js';
-import { inputsIn, type Market, secondsOf, shareAt, tokensOf } from './costs.js';
+import { inputsIn, secondsOf, shareAt, tokensOf } from './costs.js';
 import { FLAWS_OF, FROZEN, type FrozenFamily, STRATA_OF } from './frozen.js';
 import { GRID } from './measure.js';
 import { type CatchesRecord, type CatchRecord, type Prices, type Row, rowsOf } from './records.js';
@@ -11,7 +11,6 @@ import { type CatchesRecord, type CatchRecord, type Prices, type Row, rowsOf } f
 const TURN = 8; // the inputs of the trained writer in one turn; all arms get as many seconds as it needs for them
 const COUNTS = [8, 80, 800] as const; // numbers of inputs for which mutation is shown at 1×, 10× and 100×
 const TIMES = [0.003, 0.01, 0.03, 0.1] as const; // CPU seconds of a program, calls in the sandbox
-const MARKETS = { sandbox: 'in the sandbox', inProcess: 'in process' } as const satisfies Record<Market, string>;
 export const WITHOUT_WRITER = 0.02; // the CPU seconds that are compared until a writer has been measured
 
 /** Fills the page with the present records. @throws Error if the page has no place for them */
@@ -32,41 +31,33 @@ function tables(records: readonly CatchRecord[], split: Split): string {
 }
 
 /** The seconds that all arms get: the trained writer's seconds for its inputs. */
-export function turnSeconds(records: readonly CatchesRecord[], prices: Prices, market: Market): number {
+export function turnSeconds(records: readonly CatchesRecord[], prices: Prices): number {
   const trained = records.filter(({ arm }) => arm === 'trained');
-  return trained.length === 0
-    ? WITHOUT_WRITER
-    : meanOf(trained.map((record) => secondsOf(record, TURN, prices, market))).value;
+  return trained.length === 0 ? WITHOUT_WRITER : meanOf(trained.map((record) => secondsOf(record, TURN, prices))).value;
 }
 
 function familyTables(family: FrozenFamily, records: readonly CatchesRecord[], prices: Prices): string[] {
   const strata = STRATA_OF[family].filter((stratum) => records[0]!.cells[stratum]);
   const rows = rowsOf(records);
-  const times = (Object.keys(MARKETS) as Market[]).map((market) => ({
-    market,
-    seconds: turnSeconds(records, prices, market),
-  }));
+  const seconds = turnSeconds(records, prices);
+  const inputs = (record: CatchesRecord): number => inputsIn(record, seconds, prices);
   const counts = strata.map((stratum) => `${records[0]!.cells[stratum]?.count ?? 0} ${stratum}`).join(', ');
-  const byTime = (cell: string) => (record: CatchesRecord) =>
-    percentAt(record, cell, inputsIn(record, times[0]!.seconds, prices, 'sandbox'));
+  const byTime = (cell: string) => (record: CatchesRecord) => percentAt(record, cell, inputs(record));
   return [
     `## Family \`${family}\``,
     `Frozen programs of the ${records[0]!.split} split: ${counts}. Shares that are caught, with 95 % intervals over seeds.`,
-    ...times.flatMap(({ market, seconds }) => [
-      `### At equal seconds: ${(1000 * seconds).toFixed(1)} ms, calls ${MARKETS[market]}`,
-      table(
-        ['arm', 'seeds', ...strata, 'inputs', 'executions', 'tokens'],
-        rows.map(({ arm, records: own }) => {
-          const inputs = (record: CatchesRecord): number => inputsIn(record, seconds, prices, market);
-          const mean = (of: (record: CatchesRecord) => number): string => short(meanOf(own.map(of)).value);
-          return [
-            ...[arm, `${own.length}`],
-            ...strata.map((stratum) => interval(own.map((record) => percentAt(record, stratum, inputs(record))))),
-            ...[mean(inputs), mean((record) => 2 * inputs(record)), mean((record) => tokensOf(record, inputs(record)))],
-          ];
-        }),
-      ),
-    ]),
+    `### At equal seconds: ${(1000 * seconds).toFixed(1)} ms, calls in the sandbox`,
+    table(
+      ['arm', 'seeds', ...strata, 'inputs', 'executions', 'tokens'],
+      rows.map(({ arm, records: own }) => {
+        const mean = (of: (record: CatchesRecord) => number): string => short(meanOf(own.map(of)).value);
+        return [
+          ...[arm, `${own.length}`],
+          ...strata.map((stratum) => interval(own.map((record) => percentAt(record, stratum, inputs(record))))),
+          ...[mean(inputs), mean((record) => 2 * inputs(record)), mean((record) => tokensOf(record, inputs(record)))],
+        ];
+      }),
+    ),
     '### Against time, calls in the sandbox',
     table(
       ['arm', ...TIMES.flatMap((seconds) => strata.map((stratum) => `${stratum}, ${1000 * seconds} ms`))],
@@ -74,22 +65,19 @@ function familyTables(family: FrozenFamily, records: readonly CatchesRecord[], p
         arm,
         ...TIMES.flatMap((seconds) =>
           strata.map((stratum) =>
-            meanOf(own.map((one) => percentAt(one, stratum, inputsIn(one, seconds, prices, 'sandbox')))).value.toFixed(
-              0,
-            ),
+            meanOf(own.map((one) => percentAt(one, stratum, inputsIn(one, seconds, prices)))).value.toFixed(0),
           ),
         ),
       ]),
     ),
     '### At equal numbers of tests',
     table(
-      ['arm', ...COUNTS.flatMap((count) => strata.map((stratum) => `${stratum}, ${count}`)), 'minimised suite'],
+      ['arm', ...COUNTS.flatMap((count) => strata.map((stratum) => `${stratum}, ${count}`))],
       rows.map(({ arm, records: own }) => [
         arm,
         ...COUNTS.flatMap((count) =>
           strata.map((stratum) => interval(own.map((record) => percentAt(record, stratum, count)))),
         ),
-        meanOf(own.map(({ suite }) => suite)).value.toFixed(1),
       ]),
     ),
     '### By kind of mistake, at equal seconds in the sandbox',

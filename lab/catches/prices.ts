@@ -33,9 +33,12 @@ const calls = (): ExecutionJob[] =>
     inputs: drawn(problem),
   }));
 
-/** The price of a search: how many calls in one Python cost as much, because machines differ. */
+/** How many calls in one Python cost as much, because machines differ. */
+export const callsCosting = (seconds: number): number => seconds / pythonPrice(calls());
+
+/** The price of a search, in such calls. */
 export const searchPrice = (searchOf: (problem: FrozenProblem) => ExecutionJob): number =>
-  pythonPrice(examples().map(searchOf)) / pythonPrice(calls());
+  callsCosting(pythonPrice(examples().map(searchOf)));
 
 const drawn = ({ id, known }: FrozenProblem): Value[][] => {
   const inputs = mutations(known, new RandomStream('catches', 'prices', id))[Symbol.iterator]();

@@ -1,10 +1,9 @@
 // Measures after how many tests of each writer the wrong programs that real models wrote for HumanEval are caught. They pass its
 // tests and fail one that HumanEval+ adds.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import { testsOf } from '../../chains/judge/hardenProblems.js';
 import { runPrograms } from '../../chains/judge/judging.js';
 import { RandomStream } from '../../core/base/random.js';
@@ -20,7 +19,8 @@ import type { Sandbox } from '../../sandbox/sandbox.js';
 import { searchInputs } from '../../sandbox/searchInputs.js';
 import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { LabError } from '../flags.js';
-import { keyOf, type RealRecord, type Records } from './records.js';
+import { crosshairFound } from './crosshair.js';
+import { keyOf, type RealRecord, type Records, rowsIn } from './records.js';
 
 /** Programs that `harden` may know, new programs of the same model, and those of other models. */
 export const GROUPS = ['codegen-known', 'codegen-new', 'qwen'] as const;
@@ -46,13 +46,7 @@ interface RealProblem {
 export type RealTarget = RealProblem & RealProblem['wrong'][number] & { known: Value[][] };
 type Write = (targets: readonly RealTarget[], seed: number, sandbox: Sandbox) => Promise<Value[][][]>;
 
-const FILE = join(ROOT, 'lab/catches/real.jsonl.gz');
-export const realProblems = (): RealProblem[] =>
-  gunzipSync(readFileSync(FILE))
-    .toString()
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as RealProblem);
+export const realProblems = (): RealProblem[] => rowsIn('real.jsonl.gz');
 
 export const realTargets = (): RealTarget[] =>
   realProblems().flatMap((one) => one.wrong.map((wrong) => ({ ...one, ...wrong, known: knownInputs(one.problem) })));
@@ -125,6 +119,7 @@ export const REAL_WRITERS: Record<string, Write> = {
   dictionary,
   'search-reference': searched(false),
   search: inOrder(searched(true), dictionary), // as `discriminator.writer: search`
+  crosshair: async (targets) => targets.map((_, t) => crosshairFound('real').get(`${t}`)!.inputs),
   'in-turns': inTurns(searched(true), searched(false, true), dictionary),
   harden: hardened(),
   'harden-programs': hardened('codegen-known'),

@@ -2,6 +2,7 @@
 // mistake, and the quality of programs after training with each arm's tests.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { SPLITS } from '../../core/schema/problem.js';
 import { ROOT } from '../../infra/root.mjs';
@@ -26,7 +27,6 @@ const catchesSchema = z.strictObject({
   commit: z.string(),
   /** Keys: 'computed', 'computed missing' (kind of mistake). */
   cells: z.record(z.string(), cellSchema),
-  suite: z.number(), // the mean number of tests that a greedy choice needs for all catches of a problem
   model: z
     .strictObject({
       inputs: z.number(), // the mean number of inputs that the model writes for a program; `dictionary` draws the others
@@ -116,6 +116,14 @@ export function keyOf(record: CatchRecord | Pick<ProgramsRecord, Key> | Pick<Rei
   return `2 ${record.family} ${record.split} ${record.arm} ${record.seed}`;
 }
 
+/** The rows of a file of data beside this one. */
+export const rowsIn = <Row>(name: string): Row[] =>
+  gunzipSync(readFileSync(join(ROOT, 'lab', 'catches', name)))
+    .toString()
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Row);
+
 export function readCatchRecords(path: string): CatchRecord[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
@@ -145,7 +153,7 @@ export function memoryRecords(): Records {
 
 /** The arms in the order of the tables. */
 const ARM_ORDER = [
-  ...['mutation', 'dictionary', 'search', 'search-reference', 'by-hand'],
+  ...['mutation', 'dictionary', 'search', 'search-reference', 'crosshair', 'by-hand'],
   ...['untrained', 'blind', 'trained', 'public', 'hybrid', 'blind-hybrid', 'public-hybrid'],
 ];
 

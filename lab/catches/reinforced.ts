@@ -127,7 +127,7 @@ function isLegal(args: readonly Value[], { known }: FrozenProblem): boolean {
 async function measure(engine: Engine, split: Split, seed: number, adapter?: Adapter): Promise<Shares> {
   const mutation = CONTROLS.find(({ name }) => name === 'mutation')!;
   const programs = FROZEN.nested(split).flatMap((problem) =>
-    catchesOf(problem, mutation, 0, EASY).caught.map(({ rank }, p) => ({ problem, p, isHard: rank > EASY })),
+    catchesOf(problem, mutation, 0, EASY).map(({ rank }, p) => ({ problem, p, isHard: rank > EASY })),
   );
   const jobs = programs.flatMap(({ problem, p }) => {
     const prompt = engine.encode(promptOf(problem, p));

@@ -10,25 +10,25 @@ export interface Measured {
   family: FrozenFamily;
   split: Split;
   problems?: number; // by default all
+  only?: ReadonlySet<string>; // wrong programs; by default all
   seed: number;
   commit: string;
 }
 
 export function measureArm(
-  { family, split, problems, seed, commit }: Measured,
+  { family, split, problems, only, seed, commit }: Measured,
   arm: Arm,
   costs: Pick<CatchesRecord, 'model' | 'search'> = {},
 ): CatchesRecord {
-  const own: FrozenProblem[] = FROZEN[family](split).slice(0, problems);
-  const results = own.map((problem) => ({ problem, ...catchesOf(problem, arm, seed) }));
+  const all: FrozenProblem[] = FROZEN[family](split).slice(0, problems);
+  const own = only ? all.map((one) => ({ ...one, wrong: one.wrong.filter(({ id }) => only.has(id)) })) : all;
   const cells = new Map<string, Caught[]>();
-  for (const { caught } of results) {
-    for (const one of caught) {
+  for (const problem of own) {
+    for (const one of catchesOf(problem, arm, seed)) {
       const { stratum, flaw } = one.program;
       for (const name of [stratum, `${stratum} ${flaw}`]) cells.set(name, [...(cells.get(name) ?? []), one]);
     }
   }
-  const tested = results.filter(({ problem }) => problem.wrong.length > 0);
   return {
     kind: 'catches',
     family,
@@ -39,7 +39,6 @@ export function measureArm(
     cells: Object.fromEntries(
       [...cells].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, all]) => [name, cellOf(all)]),
     ),
-    suite: tested.reduce((sum, { suite }) => sum + suite, 0) / tested.length,
     ...costs,
   };
 }

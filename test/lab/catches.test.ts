@@ -10,7 +10,7 @@ import { CONTROLS } from '../../lab/catches/controls.js';
 import { inputsIn, secondsOf, shareAt, tokensOf } from '../../lab/catches/costs.js';
 import { FROZEN } from '../../lab/catches/frozen.js';
 import { pageWith } from '../../lab/catches/main.js';
-import { catchesOf, GRID, greedySuite } from '../../lab/catches/measure.js';
+import { catchesOf, GRID } from '../../lab/catches/measure.js';
 import { withCatches } from '../../lab/catches/page.js';
 import type { FrozenProblem, WrongProgram } from '../../lab/catches/programs.js';
 import { GROUPS, measureReal, realTargets } from '../../lab/catches/real.js';
@@ -76,7 +76,6 @@ function record(name: string, seed: number, over: Partial<CatchesRecord> = {}): 
     seed,
     commit: 'c0ffee',
     cells,
-    suite: 2,
     ...over,
   };
 }
@@ -89,14 +88,13 @@ describe('the measurement of catches', () => {
       arm(false, () => [1, 5, 2, 9, 7]),
       0,
     );
-    assert.deepEqual(pluck(shared.caught, 'rank'), [2, 4, Number.POSITIVE_INFINITY]);
-    assert.equal(shared.suite, 2);
+    assert.deepEqual(pluck(shared, 'rank'), [2, 4, Number.POSITIVE_INFINITY]);
     const own = catchesOf(
       problem,
       arm(true, ({ id }) => [0, Number(id.split(',').at(-1))]),
       0,
     );
-    assert.deepEqual(pluck(own.caught, 'rank'), [2, 2, 2]);
+    assert.deepEqual(pluck(own, 'rank'), [2, 2, 2]);
     const limited = catchesOf(
       problem,
       arm(false, () => [1, 5, 2, 9, 7]),
@@ -104,27 +102,22 @@ describe('the measurement of catches', () => {
       3,
     );
     assert.deepEqual(
-      limited.caught.map(({ rank }) => Number.isFinite(rank)),
+      limited.map(({ rank }) => Number.isFinite(rank)),
       [true, false, false],
     );
   });
 
-  it('counts the tests that a greedy choice needs', () => {
-    const problem = toyProblem([1, 3], [2, 3], [4]);
-    assert.deepEqual(greedySuite(problem, [[1], [2], [3], [4], [0]]), [[3], [4]]);
-  });
-
   it('adds up the costs of tokens, draws and calls', () => {
     const control = record('mutation', 0);
-    assert.equal(secondsOf(control, 10, prices, 'sandbox'), 10 * 0.002 + 20 * 0.001);
+    assert.equal(secondsOf(control, 10, prices), 10 * 0.002 + 20 * 0.001);
     assert.equal(tokensOf(control, 10), 0);
     const model = record('hybrid', 0, { model: { inputs: 4, tokens: 10, seconds: 0.001 } });
     // four inputs of ten tokens each, then six that are drawn
-    assert.ok(Math.abs(secondsOf(model, 10, prices, 'inProcess') - (0.04 + 6 * 0.003 + 20 * 0.0001)) < 1e-12);
+    assert.ok(Math.abs(secondsOf(model, 10, prices) - (0.04 + 6 * 0.003 + 20 * 0.001)) < 1e-12);
     assert.equal(tokensOf(model, 10), 40);
     for (const one of [control, model]) {
-      const seconds = secondsOf(one, 17, prices, 'sandbox');
-      assert.ok(Math.abs(inputsIn(one, seconds, prices, 'sandbox') - 17) < 1e-6);
+      const seconds = secondsOf(one, 17, prices);
+      assert.ok(Math.abs(inputsIn(one, seconds, prices) - 17) < 1e-6);
     }
     assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 7), 0.25); // interpolated between 6 and 8
     assert.equal(shareAt({ count: 10, caught: caughtFrom(8, 5) }, 1e9), 0.5);
@@ -153,7 +146,7 @@ describe('the measurement of catches', () => {
   it('has a control that follows constants of the program', () => {
     const caught = (name: string, problem: FrozenProblem): number => {
       const control = CONTROLS.find((one) => one.name === name)!;
-      return catchesOf(problem, control, 0, 800).caught.filter(({ rank }) => Number.isFinite(rank)).length;
+      return catchesOf(problem, control, 0, 800).filter(({ rank }) => Number.isFinite(rank)).length;
     };
     assert.ok(constantsIn('if x == -417:').includes(-416));
     assert.deepEqual([caught('dictionary', toyProblem([417])), caught('mutation', toyProblem([417]))], [1, 0]);
@@ -167,14 +160,14 @@ describe('the measurement of catches', () => {
       const problem = FROZEN[family]('validation').find(({ wrong }) => wrong.length >= programs)!;
       const { arm: found, search } = await searchArm('search', [problem], 0);
       assert.ok(
-        catchesOf(problem, found, 0).caught.every(({ rank }) => rank === 1),
+        catchesOf(problem, found, 0).every(({ rank }) => rank === 1),
         family,
       );
       assert.ok(search > 100, `${search}`);
     }
     const problem = FROZEN.keyhole('validation')[0]!;
     const { arm: blind } = await searchArm('search-reference', [problem], 0);
-    const open = catchesOf(problem, blind, 0).caught.filter(({ rank }) => rank > 8);
+    const open = catchesOf(problem, blind, 0).filter(({ rank }) => rank > 8);
     assert.deepEqual(
       [
         ...new Set(
@@ -187,8 +180,8 @@ describe('the measurement of catches', () => {
       ['extra'],
     );
     const searched = record('search', 0, { search: 500 });
-    assert.equal(secondsOf(searched, 2, prices, 'sandbox').toFixed(6), (0.05 + 4 * 0.001).toFixed(6));
-    assert.equal(inputsIn(searched, 0.01, prices, 'sandbox').toFixed(6), '0.000000');
+    assert.equal(secondsOf(searched, 2, prices).toFixed(6), (0.05 + 4 * 0.001).toFixed(6));
+    assert.equal(inputsIn(searched, 0.01, prices).toFixed(6), '0.000000');
   });
 
   it('sums catches by stratum and kind of mistake', () => {
@@ -231,7 +224,7 @@ describe('the measurement of catches', () => {
     const problem = toyProblem([418], [419]);
     const written = { inputs: { 418: [[417]], 419: [[419]] } as Record<string, Value[][]>, tokens: 9, seconds: 1 };
     const ranks = (one: ReturnType<typeof writerOf>): boolean[] =>
-      catchesOf(problem, one, 0).caught.map(({ rank }) => Number.isFinite(rank));
+      catchesOf(problem, one, 0).map(({ rank }) => Number.isFinite(rank));
     assert.deepEqual(ranks(writerOf('trained', written)), [false, true]);
     assert.deepEqual(ranks(hybridOf('hybrid', written)), [true, true]);
   });
