@@ -14,7 +14,7 @@ interface Found {
   seconds: number; // of CPU
 }
 
-/** By the ids of the programs that CrossHair was given: a sample of `keyhole-fresh` and `nested`, all of real models. */
+/** By the ids of the programs that CrossHair was given: samples of `keyhole-fresh` and `nested`, one for each real problem. */
 export const crosshairFound = (family: Found['family']): ReadonlyMap<string, Found> =>
   new Map(rowsIn<Found>('crosshair.jsonl.gz').flatMap((one) => (one.family === family ? [[one.id, one]] : [])));
 

@@ -114,12 +114,18 @@ const hardened =
 
 const written = (model: string): Write => drawn((target) => target.written[model] ?? []);
 
-export const REAL_WRITERS: Record<string, Write> = {
+/** The inputs for each program; undefined for one that the writer was not given. */
+type WriteSome = (...asked: Parameters<Write>) => Promise<(Value[][] | undefined)[]>;
+
+export const REAL_WRITERS: Record<string, WriteSome> = {
   mutation: drawn(({ known }, random) => freshInputs(known, DRAWN, random)),
   dictionary,
   'search-reference': searched(false),
   search: inOrder(searched(true), dictionary), // as `discriminator.writer: search`
-  crosshair: async (targets) => targets.map((_, t) => crosshairFound('real').get(`${t}`)!.inputs),
+  crosshair: async (targets) => {
+    const found = crosshairFound('real');
+    return targets.map((_, t) => found.get(`${t}`)?.inputs);
+  },
   'in-turns': inTurns(searched(true), searched(false, true), dictionary),
   harden: hardened(),
   'harden-programs': hardened('codegen-known'),
@@ -143,8 +149,8 @@ export async function measureReal(
         if (records.all().some((one) => keyOf(one) === keyOf(record))) continue;
         const inputs = await REAL_WRITERS[arm]!(targets, seed, sandbox);
         const met = targets.map(() => 0); // how many tests each program has met
-        record.ranks = targets.map(() => 0);
-        let open = [...targets.keys()]; // those that no test has caught yet
+        record.ranks = inputs.map((own) => (own ? 0 : -1));
+        let open = [...targets.keys()].filter((t) => inputs[t]); // those that no test has caught yet
         for (const [from, to] of PARTS) {
           for (let i = 0; i < open.length; i += BATCH) {
             const own = open.slice(i, i + BATCH);
@@ -161,7 +167,8 @@ export async function measureReal(
           open = open.filter((t) => record.ranks[t] === 0);
         }
         records.save(record);
-        say(`${arm}, seed ${seed}: ${record.ranks.filter((rank) => rank > 0).length} of ${targets.length} caught`);
+        const given = record.ranks.filter((rank) => rank >= 0);
+        say(`${arm}, seed ${seed}: ${given.filter((rank) => rank > 0).length} of ${given.length} caught`);
       }
   } finally {
     await sandbox.close();

@@ -35,11 +35,11 @@ function tables(records: readonly RealRecord[], targets: readonly RealTarget[]):
   const share = (own: readonly RealRecord[], count: number, isIn: (target: RealTarget) => boolean): string => {
     const ofProblem = new Map<string, number[]>();
     for (const [t, target] of targets.entries()) {
-      if (!isIn(target)) continue;
+      if (!isIn(target) || own[0]!.ranks[t]! < 0) continue;
       const caught = own.map(({ ranks }) => (ranks[t]! > 0 && ranks[t]! <= count ? 100 : 0));
       ofProblem.set(target.problem.id, [...(ofProblem.get(target.problem.id) ?? []), ...caught]);
     }
-    return interval([...ofProblem.values()].map((values) => meanOf(values).value));
+    return ofProblem.size === 0 ? '–' : interval([...ofProblem.values()].map((values) => meanOf(values).value));
   };
   const size = (isIn: (target: RealTarget) => boolean): string => {
     const own = targets.filter(isIn);

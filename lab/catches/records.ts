@@ -91,7 +91,7 @@ const realSchema = z.strictObject({
   arm: z.string(), // the writer
   seed: z.int(),
   commit: z.string(),
-  ranks: z.array(z.int()), // the first test that catches the program, from 1; 0 if none does
+  ranks: z.array(z.int()), // the first test that catches the program, from 1; 0 if none does, -1 if it was not given
 });
 export type RealRecord = z.infer<typeof realSchema>;
 
