@@ -5,7 +5,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { join } from 'node:path';
 import { GauntletError } from '../core/base/errors.js';
 import { type Limits, runLimitsSchema } from '../core/schema/execution.js';
-import { createAccess, limitConnections, patience, readBody, sendJson, urlOf } from '../infra/httpServer.js';
+import {
+  createAccess,
+  limitConnections,
+  patience,
+  readBody,
+  requestSignal,
+  sendJson,
+  urlOf,
+} from '../infra/httpServer.js';
 import { ROOT } from '../infra/root.mjs';
 import { judgePrograms, judgeSources, type ProgramOutcome } from '../sandbox/judgePrograms.js';
 import { MODES, parseProgramRow, parseSourceRow } from '../sandbox/programRows.js';
@@ -79,11 +87,9 @@ export function judgeServer(options: JudgeServerOptions): { server: Server; toke
   }
 
   async function answerAt(path: Path, request: IncomingMessage, response: ServerResponse): Promise<object> {
-    const gone = new AbortController();
-    response.once('close', () => gone.abort(new Error('the client left')));
+    const signal = requestSignal(response, seconds);
     const body = await readBody(request, MAX_BODY);
     if (body === undefined) throw new Refused(413, `the body has more than ${MAX_BODY} bytes`);
-    const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(seconds * 1000)]);
     if (path === '/run_code') {
       const asked = parseCodeRequest(parsed(body));
       checkLimits({ wallSeconds: asked.run_timeout, memoryMb: asked.memory_limit_MB }, options, CODE_FIELDS);

@@ -2,7 +2,15 @@
 // the sandbox; here requests are checked and wait for their turn. A client that leaves cancels its request.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { GauntletError } from '../core/base/errors.js';
-import { createAccess, limitConnections, patience, readBody, sendJson, urlOf } from '../infra/httpServer.js';
+import {
+  createAccess,
+  limitConnections,
+  patience,
+  readBody,
+  requestSignal,
+  sendJson,
+  urlOf,
+} from '../infra/httpServer.js';
 import { Turns } from '../infra/turns.js';
 import { ApiError, Completion, otherModel, parseRequest } from './completions.js';
 import type { Solver } from './policies.js';
@@ -63,12 +71,10 @@ async function complete(
   { solver, model, samples, queue, timeoutSeconds }: InferenceOptions,
   turns: Turns,
 ): Promise<void> {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort(new Error('the client left')));
+  const signal = requestSignal(response, timeoutSeconds);
   const body = await readBody(request, MAX_BODY);
   if (body === undefined) throw new ApiError(413, `the body has more than ${MAX_BODY} bytes`);
   const asked = parseRequest(body, model, samples);
-  const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
   if (turns.busy && turns.waiting >= queue)
     throw new ApiError(503, 'too many requests wait: try again', { code: 'queue_full' });
   const events = solveTask(solver, asked.task, { ...asked.options, signal });

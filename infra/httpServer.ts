@@ -95,6 +95,21 @@ export function limitConnections(server: Server, limit: number): void {
   });
 }
 
+/**
+ * Aborts when the client leaves, and with a TimeoutError after `seconds`. AbortSignal.any([…, AbortSignal.timeout(…)]) would not
+ * do: Node 20 collects the timeout as garbage, and it never comes.
+ */
+export function requestSignal(response: ServerResponse, seconds: number): AbortSignal {
+  const stop = new AbortController();
+  const late = (): void => stop.abort(new DOMException('the request took too long', 'TimeoutError'));
+  const timer = setTimeout(late, seconds * 1000);
+  response.once('close', () => {
+    clearTimeout(timer);
+    stop.abort(new Error('the client left'));
+  });
+  return stop.signal;
+}
+
 /** Undefined if the body has more than `most` bytes. */
 export async function readBody(request: IncomingMessage, most: number): Promise<string | undefined> {
   const parts: Buffer[] = [];

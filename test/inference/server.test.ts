@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { mock } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import OpenAI, { APIError } from 'openai';
 import { GauntletError } from '../../core/base/errors.js';
 import { parseRequest } from '../../inference/completions.js';
@@ -11,6 +13,9 @@ import { type InferenceOptions, inferenceServer } from '../../inference/server.j
 import { type Listener, listen } from '../../infra/httpServer.js';
 import { holdConnections } from '../support/connections.js';
 import { type Doubles, memoryDoubles } from '../support/doubles.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const MODEL = 'run/best';
 const PROBLEM = { role: 'user', content: 'add 3\ndef solve(x):' } as const;
@@ -228,8 +233,11 @@ describe('the server for solve requests', () => {
   it('ends a request that takes too long', async () => {
     await listener.close();
     await start({ timeoutSeconds: 1 });
-    gate();
-    const answer = await post(BODY);
+    const { entered } = gate();
+    const asked = post(BODY);
+    await entered;
+    collectGarbage(); // a timeout must not be garbage
+    const answer = await asked;
     assert.equal(answer.status, 504);
     assert.match(await answer.text(), /"type":"server_error".*"code":"timeout"/);
   });
