@@ -26,6 +26,7 @@ export interface JudgeServerOptions {
   queue: number; // how many requests may run or wait
   seconds: number; // the longest time of a request, its wait included, and the most wall-clock time of a program
   memoryMb: number; // the most memory of a program
+  bodyBytes: number; // how many bytes the bodies of open requests may have together
   log: (line: string) => void;
 }
 
@@ -54,7 +55,7 @@ export function judgeServer(options: JudgeServerOptions): { server: Server; toke
   const counts = new Map<string, number>();
   const count = (name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
   for (const path of Object.keys(FAULT)) counts.set(faultsAt(path), 0); // so that the first fault is an increase
-  let open = 0;
+  let [open, held] = [0, 0]; // requests, and the bytes of their bodies
 
   const server = createServer(patience(BODY_SECONDS * 1000), (request, response) => {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
@@ -74,8 +75,12 @@ export function judgeServer(options: JudgeServerOptions): { server: Server; toke
     if (route === 'GET /metrics') return sendText(response, metricsText(counts, open));
     if (route === 'GET /client.py') return sendText(response, clientCode());
     if (route !== 'POST /judge' && route !== 'POST /run_code') throw new Refused(404, `there is no ${route}`);
-    if (open >= queue) throw new Refused(503, 'too many requests wait: try again');
+    const bytes = Number(request.headers['content-length'] ?? MAX_BODY); // it is missing if the body comes in chunks
+    if (bytes > MAX_BODY) throw new Refused(413, `the body has more than ${MAX_BODY} bytes`);
+    if (open >= queue || (open > 0 && held + bytes > options.bodyBytes))
+      throw new Refused(503, 'too many requests wait: try again');
     open++;
+    held += bytes;
     try {
       sendJson(response, 200, await answerAt(path as Path, request, response));
     } catch (error) {
@@ -83,6 +88,7 @@ export function judgeServer(options: JudgeServerOptions): { server: Server; toke
       throw isFault(error) ? new Refused(FAULT[path as Path], `no verdict, try again: ${error.message}`) : error;
     } finally {
       open--;
+      held -= bytes;
     }
   }
 
@@ -117,8 +123,9 @@ export function judgeServer(options: JudgeServerOptions): { server: Server; toke
 /** Judges a row of `gauntlet sandbox run`; `id` and `mode` may be missing. */
 async function judged(body: unknown, most: JudgeServerOptions, options: RunOptions): Promise<ProgramOutcome> {
   if (typeof body !== 'object' || body === null) throw new GauntletError('BAD_INPUT', 'the body is not a JSON object');
-  const { mode = 'test_source' in body || 'files' in body ? 'assert' : 'values', ...fields } = body as {
-    mode?: unknown;
+  const { mode, ...fields }: { mode?: unknown } = {
+    mode: 'test_source' in body || 'files' in body ? 'assert' : 'values',
+    ...body,
   };
   const known = MODES.find((one) => one === mode);
   if (known === undefined) throw new GauntletError('BAD_INPUT', `mode: choose ${MODES.join(', ')}`);

@@ -5,6 +5,7 @@ import type { SandboxKind } from '../../core/schema/config.js';
 import { LEAST_MEMORY_MB, MOST, type Packages, packagesSchema } from '../../core/schema/execution.js';
 import { judgeServer } from '../../inference/judgeServer.js';
 import { isLoopback, listen } from '../../infra/httpServer.js';
+import { memoryBudget } from '../../ml/engine/budget.js';
 import { openSandbox } from '../../workers/deps/openSandbox.js';
 import { integer, jsonOption, port, sandboxOption } from '../input/options.js';
 import { interruptible } from '../terminal/interrupt.js';
@@ -53,7 +54,8 @@ async function serve({ sandbox: kind = 'auto', host, port, queue, timeout, memor
   await interruptible(async ({ signal }) => {
     const sandbox = await openSandbox(kind, { log: output.note, size, packages, image, fallback: false });
     try {
-      const { server, token } = judgeServer({ sandbox, host, queue, seconds: timeout, memoryMb, log: output.note });
+      const limits = { queue, seconds: timeout, memoryMb, bodyBytes: memoryBudget().bytes / 16 };
+      const { server, token } = judgeServer({ sandbox, host, ...limits, log: output.note });
       const { origin, close } = await listen(server, host, port);
       try {
         if (!isLoopback(host)) output.note('the connection is not encrypted: the network can read token and programs');

@@ -30,7 +30,7 @@ describe('the server that judges programs', () => {
 
   async function start(sandbox: Sandbox, changes: Partial<JudgeServerOptions> = {}): Promise<void> {
     logged = [];
-    const options = { sandbox, host: '127.0.0.1', queue: 100, seconds: 60, memoryMb: 512, ...changes };
+    const options = { sandbox, host: '127.0.0.1', queue: 100, seconds: 60, memoryMb: 512, bodyBytes: 200, ...changes };
     const made = judgeServer({ ...options, log: (line) => logged.push(line) });
     token = made.token;
     listener = await listen(made.server, '127.0.0.1', 0);
@@ -189,8 +189,10 @@ except SandboxFault as fault: print(fault)`),
     while (!signals[0]!.aborted) await new Promise((resolve) => setTimeout(resolve, 5));
     await listener!.close();
     await start({ ...double(async () => assert.fail()), run }, { seconds: 0.5 });
-    const third = await post('/judge', { ...ADD, tests: [RIGHT], limits: { wallSeconds: 0.5 } });
-    assert.equal(third.status, 504);
+    const waiting = post('/judge', { ...ADD, tests: [RIGHT], limits: { wallSeconds: 0.5 } });
+    while (signals.length === 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal((await post('/judge', ' '.repeat(200))).status, 503, 'bodies have too many bytes together');
+    assert.equal((await waiting).status, 504);
   });
 
   describe('with Docker', () => {
