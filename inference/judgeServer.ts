@@ -178,7 +178,7 @@ const faultsAt = (path: string): string => `gauntlet_sandbox_faults_total{path="
 const metricsText = (counts: ReadonlyMap<string, number>, open: number): string =>
   [...counts, ['gauntlet_open_requests', open] as const].map(([name, value]) => `${name} ${value}\n`).join('');
 
-const clientCode = (): string => readFileSync(join(ROOT, 'inference/gauntlet_judge.py'), 'utf8');
+const clientCode = (): string => readFileSync(join(ROOT, 'sandbox/gauntlet_judge.py'), 'utf8');
 
 const sendText = (response: ServerResponse, text: string): void => {
   response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(text);

@@ -49,9 +49,9 @@ describe('the server that judges programs', () => {
 
   /** Runs Python code with the client of the repository. @returns what it prints */
   async function python(code: string): Promise<string> {
-    const env = { ...process.env, PYTHONPATH: join(ROOT, 'inference'), URL: listener!.origin, TOKEN: token ?? '' };
+    const env = { ...process.env, PYTHONPATH: join(ROOT, 'sandbox'), URL: listener!.origin, TOKEN: token ?? '' };
     const text = `import os\nfrom gauntlet_judge import *\njudge = Judge(os.environ['URL'], os.environ['TOKEN'] or None, 5)\n${code}`;
-    return (await promisify(execFile)('python3', ['-c', text], { env })).stdout.trim();
+    return (await promisify(execFile)('python3', ['-B', '-c', text], { env })).stdout.trim();
   }
 
   describe('with WebAssembly', () => {
