@@ -8,7 +8,7 @@ import { interval } from '../page.js';
 import type { CatchRecord, ProgramsRecord } from '../records.js';
 import { SUITE_ARMS } from './suites.js';
 
-const RIVALS = ['mutation', 'dictionary', 'dictionary-10x', 'cases', 'expert-placebo'] as const;
+const RIVALS = ['mutation', 'dictionary', 'dictionary-10x', 'search', 'cases', 'expert-placebo'] as const;
 
 const WRITERS = 8; // the number of trained blind writers
 export const writerNumber = (seed: number): number => seed % WRITERS;
