@@ -1,6 +1,6 @@
 // Finds figures in the text between the generated tables.
 const TABLES = /<!-- ([\w-]+) -->.*?<!-- \/\1 -->/gs;
-const FIGURES = /(?<!temperature )(?<![\d.-])\d+\.\d(?!\.?\d)(?: ± \d+\.\d)?/g; // no versions, no temperatures
+const FIGURES = /(?<!temperature )(?<![\d.]|\S-)\d+\.\d(?!\.?\d)(?: ± \d+\.\d)?/g; // no versions, no temperatures
 
 /** Brings a figure into the form '7.7 ± 1.9', also if the text says '7.7 %\n± 1.9'. */
 const figuresIn = (text: string): string[] => text.replace(/\s+/g, ' ').replaceAll(' % ±', ' ±').match(FIGURES) ?? [];

@@ -114,7 +114,7 @@ describe('the experiments', () => {
   });
 
   it('have a record for every figure in the text', () => {
-    const page = 'By 7.7 %\n± 1.9, and 0.5 × 41.2 (± 20).\n<!-- a --> | −7.7 % ± 1.9 | 41.2 ± 3.0 | <!-- /a -->';
+    const page = 'By 7.7 %\n± 1.9, and 0.5 × 41.2 (± 20).\n<!-- a --> | −7.7 % ± 1.9 | -41.2 ± 3.0 | <!-- /a -->';
     assert.deepEqual(unfounded(page, [page]), ['0.5']);
     assert.deepEqual(unfounded('7.7 ± 3.0, 7.8 and 12.75', [page]), ['7.7 ± 3.0', '7.8']);
     const pages = ['evidence.md', 'adversary.md'].map((name) => readFileSync(join(ROOT, 'docs', name), 'utf8'));
