@@ -99,7 +99,7 @@ export function judgeServer(options: JudgeServerOptions): { server: Server; toke
     if (path === '/run_code') {
       const asked = parseCodeRequest(parsed(body));
       checkLimits({ wallSeconds: asked.run_timeout, memoryMb: asked.memory_limit_MB }, options, CODE_FIELDS);
-      const result = await runCode(asked, sandbox, { signal });
+      const result = await runCode(asked, sandbox, { memoryMb: defaultsOf(options).memoryMb, signal });
       count(`gauntlet_scripts_total{status="${result.status}"}`);
       return result;
     }
@@ -121,7 +121,7 @@ export function judgeServer(options: JudgeServerOptions): { server: Server; toke
 }
 
 /** Judges a row of `gauntlet sandbox run`; `id` and `mode` may be missing. */
-async function judged(body: unknown, most: JudgeServerOptions, options: RunOptions): Promise<ProgramOutcome> {
+async function judged(body: unknown, most: JudgeServerOptions, run: RunOptions): Promise<ProgramOutcome> {
   if (typeof body !== 'object' || body === null) throw new GauntletError('BAD_INPUT', 'the body is not a JSON object');
   const { mode, ...fields }: { mode?: unknown } = {
     mode: 'test_source' in body || 'files' in body ? 'assert' : 'values',
@@ -130,6 +130,7 @@ async function judged(body: unknown, most: JudgeServerOptions, options: RunOptio
   const known = MODES.find((one) => one === mode);
   if (known === undefined) throw new GauntletError('BAD_INPUT', `mode: choose ${MODES.join(', ')}`);
   const row = { id: 'program', ...fields };
+  const options = { ...run, limits: defaultsOf(most) };
   if (known === 'values') {
     const program = parseProgramRow(row);
     checkLimits(program.limits, most);
@@ -138,6 +139,12 @@ async function judged(body: unknown, most: JudgeServerOptions, options: RunOptio
   const source = parseSourceRow(row, known);
   checkLimits(source.limits, most);
   return (await judgeSources([source], known, most.sandbox, options))[0]!;
+}
+
+/** The limits of a request that names none. */
+function defaultsOf({ seconds, memoryMb }: JudgeServerOptions): Pick<Limits, 'wallSeconds' | 'memoryMb'> {
+  const usual = runLimitsSchema.parse({});
+  return { wallSeconds: Math.min(usual.wallSeconds, seconds), memoryMb: Math.min(usual.memoryMb, memoryMb) };
 }
 
 const CODE_FIELDS = { wallSeconds: 'run_timeout', memoryMb: 'memory_limit_MB' } as const;
@@ -149,12 +156,11 @@ function checkLimits(
   { seconds, memoryMb }: JudgeServerOptions,
   fields: Record<keyof typeof ROW_FIELDS, string> = ROW_FIELDS,
 ): void {
-  const limits = runLimitsSchema.parse({});
   const refuse = (field: string, most: number, flag: string): never => {
     throw new GauntletError('BAD_INPUT', `${field}: at most ${most} here; start the server with a larger ${flag}`);
   };
-  if ((asked.wallSeconds ?? limits.wallSeconds) > seconds) refuse(fields.wallSeconds, seconds, '--timeout');
-  if ((asked.memoryMb ?? limits.memoryMb) > memoryMb) refuse(fields.memoryMb, memoryMb, '--memory-mb');
+  if ((asked.wallSeconds ?? 0) > seconds) refuse(fields.wallSeconds, seconds, '--timeout');
+  if ((asked.memoryMb ?? 0) > memoryMb) refuse(fields.memoryMb, memoryMb, '--memory-mb');
 }
 
 function parsed(body: string): unknown {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { GauntletError } from '../core/base/errors.js';
-import { type CallResult, limitsSchema } from '../core/schema/execution.js';
+import { type CallResult, LEAST_MEMORY_MB, type Limits, limitsSchema } from '../core/schema/execution.js';
 import { ROOT } from '../infra/root.mjs';
 import { parseRow, relativePath } from './programRows.js';
 import type { RunOptions, Sandbox } from './sandbox.js';
@@ -17,7 +17,7 @@ const requestSchema = z.object({
   language: z.literal('python', { error: 'only python runs here' }),
   stdin: z.string().nullish(),
   run_timeout: z.number().positive().default(10), // seconds
-  memory_limit_MB: z.int().default(-1), // -1: the default of this server
+  memory_limit_MB: z.union([z.literal(-1), z.int().min(LEAST_MEMORY_MB)]).default(-1), // -1: the default of this server
   files: z.record(relativePath, z.base64().nullable()).default({}),
   fetch_files: z.array(relativePath).default([]),
 });
@@ -51,16 +51,16 @@ export interface CodeResponse {
 
 /** @throws GauntletError SANDBOX_FAULT if the infrastructure failed, SANDBOX_UNAVAILABLE without Docker */
 export async function runCode(
-  { code, stdin, run_timeout: seconds, memory_limit_MB: memoryMb, files, fetch_files: wanted }: CodeRequest,
+  { code, stdin, run_timeout: seconds, memory_limit_MB: asked, files, fetch_files: wanted }: CodeRequest,
   sandbox: Sandbox,
-  options?: RunOptions,
+  { memoryMb, ...options }: RunOptions & Pick<Limits, 'memoryMb'>,
 ): Promise<CodeResponse> {
   if (sandbox.info.kind !== 'docker') throw new GauntletError('SANDBOX_UNAVAILABLE', '/run_code requires Docker');
   const given = Object.entries(files).flatMap(([name, data]) => (data === null ? [] : [[name, data]]));
   const limits = limitsSchema.parse({
     // a script that computes reaches its CPU limit first: one that reaches the other limit runs again, alone
     ...{ cpuSeconds: seconds, caseCpuSeconds: seconds, wallSeconds: seconds + 1 },
-    ...(memoryMb > 0 && { memoryMb }),
+    memoryMb: asked > 0 ? asked : memoryMb,
   });
   const job = { id: 'code', code: CODE, entry: 'run_code', inputs: [[code, stdin ?? '', given, wanted]], limits };
   const [result] = await sandbox.run([job], options);

@@ -92,6 +92,12 @@ describe('the server that judges programs', () => {
           400,
           'memory_limit_MB: at most 512 here; start the server with a larger --memory-mb',
         ],
+        [
+          '/run_code',
+          { code: '', language: 'python', memory_limit_MB: 8 },
+          400,
+          'memory_limit_MB: Too small: expected number to be >=32',
+        ],
         ['/run_code', { code: '', language: 'cpp' }, 400, 'language: only python runs here'],
         [
           '/run_code',
@@ -227,6 +233,13 @@ except SandboxFault as fault: print(fault)`),
       assert.deepEqual(await run("print('x' * 3_000_000)"), failed(1, '', 'Unsendable: the value is too large'));
       const main = 'import os, sys; print(__name__, os.path.basename(__file__), sys.argv, os.path.isfile(__file__))';
       assert.deepEqual((await run(main))[3], "__main__ main.py ['main.py'] True\n");
+    });
+
+    it('gives no more than its own limits to a request that names none', async () => {
+      await start(sandbox, { memoryMb: 64, seconds: 5 });
+      assert.equal((await run('bytearray(100 * 2**20)'))[4], 'MemoryError');
+      const judged = await post('/judge', { ...ADD, code: 'def add(a, b): bytearray(100 * 2**20)', tests: [RIGHT] });
+      assert.equal(judged.answer.outcome, 'memory');
     });
 
     it('gives scripts files, and returns those that they write', async () => {
