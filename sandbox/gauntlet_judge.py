@@ -7,6 +7,7 @@
 A fault of the sandbox is tried again for `patience` seconds, and then raises SandboxFault. It is never a verdict.
 """
 import base64
+import http.client
 import json
 import time
 import urllib.error
@@ -54,7 +55,7 @@ class Judge:
                 if error.code not in (503, 504):
                     raise ValueError('%d: %s' % (error.code, text)) from None
                 reason, pause = text, float(error.headers.get('retry-after') or pause)
-            except (urllib.error.URLError, ConnectionError, TimeoutError) as error:
+            except (OSError, http.client.HTTPException) as error:  # no connection, or one that broke in an answer
                 reason = str(error)
             if time.monotonic() + pause > until:
                 raise SandboxFault(reason)

@@ -1,5 +1,6 @@
 # Runs a script as `python main.py` does, in a forked process with a standard input, output and error of its own. The script can
 # reach this process, so its answer is what the script says, not a verdict.
+import atexit
 import base64
 import os
 import sys
@@ -9,6 +10,7 @@ import traceback
 import types
 
 FOLDER = '/tmp/run'
+leave = os._exit  # a script may replace it
 
 
 def run_code(code, given, files, wanted):
@@ -38,9 +40,6 @@ def run_code(code, given, files, wanted):
     return [os.waitstatus_to_exitcode(status), out, err, seconds, found]
 
 
-leave = os._exit  # a script may replace it
-
-
 def read(name):
     with open(name, 'rb') as file:
         return base64.b64encode(file.read()).decode()
@@ -49,7 +48,7 @@ def read(name):
 def run_main(code):
     """@return the exit status"""
     sys.stdin = sys.__stdin__ = open(0, encoding='utf-8', closefd=False)
-    sys.stdout = sys.__stdout__ = open(1, 'w', encoding='utf-8', closefd=False)
+    out = sys.stdout = sys.__stdout__ = open(1, 'w', encoding='utf-8', closefd=False)
     sys.stderr = sys.__stderr__ = open(2, 'w', encoding='utf-8', errors='backslashreplace', closefd=False, buffering=1)
     sys.argv = ['main.py']
     sys.path.insert(0, FOLDER)
@@ -69,7 +68,10 @@ def run_main(code):
         status = 1
     try:
         threading._shutdown()  # waits for threads
-        sys.stdout.flush()
+        atexit._run_exitfuncs()
+        module.__dict__.clear()  # closes files that only the script refers to
+        if not out.closed:
+            out.flush()  # also if the script prints to something else by now
     except BaseException:
         traceback.print_exc()
         return 120

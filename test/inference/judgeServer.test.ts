@@ -231,6 +231,13 @@ except SandboxFault as fault: print(fault)`),
       const threads = 'import threading; threading.Thread(target=lambda: print(7)).start()';
       assert.deepEqual(await run(threads), ['Success', 'Finished', 0, '7\n', '']);
       assert.deepEqual(await run("print('x' * 3_000_000)"), failed(1, '', 'Unsendable: the value is too large'));
+      const ends = [
+        "import atexit; atexit.register(print, 'bye')",
+        "import io, sys; print('bye'); sys.stdout = io.StringIO(); print('lost')",
+        "import sys; print('bye'); sys.stdout = None",
+        "import sys; print('bye'); sys.stdout.close()",
+      ];
+      for (const code of ends) assert.deepEqual(await run(code), ['Success', 'Finished', 0, 'bye\n', ''], code);
       const main = 'import os, sys; print(__name__, os.path.basename(__file__), sys.argv, os.path.isfile(__file__))';
       assert.deepEqual((await run(main))[3], "__main__ main.py ['main.py'] True\n");
     });
@@ -245,7 +252,7 @@ except SandboxFault as fault: print(fault)`),
     it('gives scripts files, and returns those that they write', async () => {
       await start(sandbox);
       const { answer } = await post('/run_code', {
-        code: "from util.help import text\nprint(text)\nopen('out.txt', 'w').write('hi')",
+        code: "from util.help import text\nprint(text)\nfile = open('out.txt', 'w')\nfile.write('hi')",
         language: 'python',
         files: { 'util/help.py': Buffer.from("text = 'here'").toString('base64'), 'none.txt': null },
         fetch_files: ['out.txt', 'missing.txt'],
